@@ -1,0 +1,2 @@
+//! The ghostrack command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! How an exported C function is declared.

@@ -1,0 +1,1 @@
+//! The library side of a tray.

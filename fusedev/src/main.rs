@@ -1,0 +1,2 @@
+//! ghostd.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Build, check and bench tasks.
+fn main() {}

@@ -15,11 +15,7 @@ pub fn panics() -> u64 {
 
 /// An implemented row that returns a status.
 #[inline(always)]
-pub fn status<L: Library, A: Answer<L>>(
-    row: &'static Row,
-    in_test: bool,
-    handler: impl FnOnce() -> A,
-) -> i32 {
+pub fn status<L: Library, A: Answer<L>>(row: &'static Row, in_test: bool, handler: impl FnOnce() -> A) -> i32 {
     arrive(row, in_test);
     let call = || match L::enter(row) {
         0 => handler().answer(),
@@ -47,6 +43,13 @@ pub fn missing_status<L: Library>(row: &'static Row) -> i32 {
 pub fn missing_value<L: Library, R: Blank>(row: &'static Row) -> R {
     missing::note(L::NAME, row);
     R::BLANK
+}
+
+/// A row without a handler that says itself what to answer.
+#[cold]
+pub fn missing_as<L: Library, R>(row: &'static Row, answer: R) -> R {
+    missing::note(L::NAME, row);
+    answer
 }
 
 #[inline(always)]

@@ -135,11 +135,7 @@ impl<T: Versioned> InOut<T> {
         self.check()?;
         // SAFETY: not null; a versioned struct begins with its `u32` word.
         let word = unsafe { self.0.cast::<u32>().read_unaligned() };
-        if word == T::VERSION {
-            self.get()
-        } else {
-            Err(Fault::Version)
-        }
+        if word == T::VERSION { self.get() } else { Err(Fault::Version) }
     }
 }
 
@@ -160,11 +156,7 @@ impl<T: Copy> InList<T> {
 impl<T> OutList<T> {
     /// Writes all of `values`; `capacity` is what the caller declared. Too few places write
     /// nothing and are `Short`. Null is allowed when there is nothing to write.
-    pub fn set(
-        &self,
-        capacity: usize,
-        values: impl ExactSizeIterator<Item = T>,
-    ) -> Result<(), Fault> {
+    pub fn set(&self, capacity: usize, values: impl ExactSizeIterator<Item = T>) -> Result<(), Fault> {
         if values.len() > capacity {
             return Err(Fault::Short);
         }
@@ -209,9 +201,7 @@ impl Text {
         if bytes.len() >= capacity {
             return Err(Fault::Short);
         }
-        self.0
-            .fill(capacity, bytes.iter().copied().chain([0]))
-            .map(|_| ())
+        self.0.fill(capacity, bytes.iter().copied().chain([0])).map(|_| ())
     }
 
     /// Writes as much as fits with its NUL, for functions that truncate.
@@ -220,9 +210,7 @@ impl Text {
         let Some(room) = capacity.checked_sub(1) else {
             return Ok(());
         };
-        self.0
-            .fill(capacity, text.bytes().take(room).chain([0]))
-            .map(|_| ())
+        self.0.fill(capacity, text.bytes().take(room).chain([0])).map(|_| ())
     }
 }
 
@@ -290,10 +278,7 @@ pub fn ask<T: Plain, E>(handler: impl FnOnce(Out<T>) -> Result<(), E>) -> Result
 }
 
 /// As [`ask`], for a text of up to `capacity` bytes with its NUL.
-pub fn ask_text<E>(
-    capacity: usize,
-    handler: impl FnOnce(Text, usize) -> Result<(), E>,
-) -> Result<String, E> {
+pub fn ask_text<E>(capacity: usize, handler: impl FnOnce(Text, usize) -> Result<(), E>) -> Result<String, E> {
     let place: *mut u8 = vec![0_u8; capacity.max(1)].leak().as_mut_ptr();
     handler(Text(OutList(place)), capacity)?;
     // SAFETY: leaked above, all of it initialised, and its last byte is at least reachable.

@@ -88,14 +88,13 @@ mod missing;
 mod record;
 mod row;
 mod rows;
+mod selfdescription;
 
 pub use answer::{Answer, Blank, Status};
 pub use edge::panics;
-pub use lens::{
-    AnyVersion, CStrIn, Fault, In, InList, InOut, MaybeIn, MaybeOut, Out, OutList, Text, ask,
-    ask_text,
-};
+pub use lens::{AnyVersion, CStrIn, Fault, In, InList, InOut, MaybeIn, MaybeOut, Out, OutList, Text, ask, ask_text};
 pub use library::Library;
 pub use missing::{Reporter, set_reporter};
 pub use record::{Plain, Versioned};
 pub use row::{Row, Rows, Table, find};
+pub use selfdescription::{Texts, Version};

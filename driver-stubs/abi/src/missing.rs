@@ -46,10 +46,7 @@ fn reporter() -> Option<Reporter> {
 fn from_libcuda() -> *mut c_void {
     // SAFETY: both strings are NUL-terminated; RTLD_NOLOAD runs no foreign code.
     unsafe {
-        let libcuda = libc::dlopen(
-            c"libcuda.so.1".as_ptr(),
-            libc::RTLD_LAZY | libc::RTLD_NOLOAD,
-        );
+        let libcuda = libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if libcuda.is_null() {
             return ptr::null_mut();
         }

@@ -30,25 +30,13 @@ unsafe impl Sync for Address {}
 impl Row {
     /// `name` ends with a NUL; called by the macros only.
     #[doc(hidden)]
-    pub const fn new(
-        name: &'static str,
-        implemented: bool,
-        since: u32,
-        address: *const (),
-    ) -> Self {
+    pub const fn new(name: &'static str, implemented: bool, since: u32, address: *const ()) -> Self {
         let name = match CStr::from_bytes_with_nul(name.as_bytes()) {
             Ok(name) => name,
             Err(_) => panic!("the macros end a name with a NUL"),
         };
         let (calls, reported) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self {
-            name,
-            implemented,
-            since,
-            address: Address(address),
-            calls,
-            reported,
-        }
+        Self { name, implemented, since, address: Address(address), calls, reported }
     }
 
     /// The C name.
@@ -93,10 +81,5 @@ impl Row {
 
 /// The row of a name. Linear: a table is looked up at start, not in a loop.
 pub fn find(table: Table, name: &str) -> Option<&'static Row> {
-    table
-        .iter()
-        .copied()
-        .flatten()
-        .copied()
-        .find(|row| row.name.to_bytes() == name.as_bytes())
+    table.iter().copied().flatten().copied().find(|row| row.name.to_bytes() == name.as_bytes())
 }

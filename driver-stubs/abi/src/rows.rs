@@ -9,6 +9,7 @@
 ///     fn name(arg: Type, ...);                       // status, not supported, counted
 ///     fn name(arg: Type, ...) -> Type => handler;    // the handler returns exactly Type
 ///     fn name(arg: Type, ...) -> *const T;           // null, counted
+///     fn name(arg: Type, ...) -> isize = -1;         // this value, counted
 ///     fn name(arg: Type, ...) -> () => handler;      // a C void function
 ///     since 12000 fn name(...) => handler;           // `Row::since`
 /// }
@@ -19,9 +20,9 @@
 macro_rules! rows {
     ($lib:ident; $(
         $(#[$meta:meta])* $(since $since:literal)?
-        fn $name:ident ( $($arg:ident : $ty:ty),* $(,)? ) $(-> $ret:ty)? $(=> $handler:ident)? ;
+        fn $name:ident ( $($arg:ident : $ty:ty),* $(,)? ) $(-> $ret:ty)? $(= $absent:expr)? $(=> $handler:ident)? ;
     )*) => {
-        $( $crate::__export! { $lib; [$(#[$meta])*] $name ($($arg: $ty),*) [$($ret)?] [$($handler)?] } )*
+        $( $crate::__export! { $lib; [$(#[$meta])*] $name ($($arg: $ty),*) [$($ret)?] [$($handler)?] $($absent)? } )*
 
         #[allow(non_upper_case_globals, reason = "named as the C function")]
         mod __rows {
@@ -92,6 +93,14 @@ macro_rules! __export {
         #[allow(non_snake_case, unused_variables, clippy::missing_safety_doc, clippy::too_many_arguments, clippy::unused_unit, reason = "a C signature")]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
             $crate::edge::missing_value::<$lib, $ret>(&__rows::$name)
+        }
+    };
+    ($lib:ident; [$($meta:tt)*] $name:ident ($($arg:ident : $ty:ty),*) [$ret:ty] [] $absent:expr) => {
+        $($meta)*
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        #[allow(non_snake_case, unused_variables, clippy::missing_safety_doc, clippy::too_many_arguments, reason = "a C signature")]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
+            $crate::edge::missing_as::<$lib, $ret>(&__rows::$name, $absent)
         }
     };
     ($lib:ident; absent $name:ident) => {

@@ -1,8 +1,7 @@
 //! The edge as a C caller meets it.
 
 use ghost_abi::{
-    AnyVersion, Fault, In, InOut, MaybeIn, MaybeOut, Out, OutList, Text, Versioned, absent, ask,
-    ask_text, find,
+    AnyVersion, Fault, In, InOut, MaybeIn, MaybeOut, Out, OutList, Text, Versioned, absent, ask, ask_text, find,
 };
 use ghost_abi::{library, rows, status, versioned};
 use std::cell::Cell;
@@ -46,6 +45,7 @@ mod door {
         fn demoAbsent(a: u32, b: Out<u32>);
         fn demoAbsentPointer() -> *mut u32;
         fn demoAbsentVoid(a: u64) -> ();
+        fn demoAbsentRead(a: u64) -> isize = -1;
         fn demoReported();
     }
     absent! { Demo; demoAxpy demoScal }
@@ -97,13 +97,11 @@ fn a_row_without_an_arrow_answers_not_supported_and_touches_nothing() {
         assert_eq!(door::demoAbsent(1, Out::from_raw(&mut out)), 3);
         assert!(door::demoAbsentPointer().is_null());
         door::demoAbsentVoid(1);
+        assert_eq!(door::demoAbsentRead(1), -1);
         assert_eq!(door::demoAxpy(), 3);
     }
     assert_eq!(out, 9);
-    assert_eq!(
-        find(TABLE, "demoAxpy").map(|row| (row.is_implemented(), row.calls())),
-        Some((false, 1))
-    );
+    assert_eq!(find(TABLE, "demoAxpy").map(|row| (row.is_implemented(), row.calls())), Some((false, 1)));
 }
 
 #[test]
@@ -133,13 +131,8 @@ fn enter_can_refuse_and_leave_sees_every_status() {
 
 #[test]
 fn the_table_lists_every_row_with_its_address() {
-    let names: Vec<_> = TABLE
-        .iter()
-        .copied()
-        .flatten()
-        .map(|row| row.name())
-        .collect();
-    assert_eq!(names.len(), 11);
+    let names: Vec<_> = TABLE.iter().copied().flatten().map(|row| row.name()).collect();
+    assert_eq!(names.len(), 12);
     let row = find(TABLE, "demoName").expect("declared above");
     assert_eq!((row.is_implemented(), row.since()), (true, 12));
     assert_eq!(row.address(), door::demoName as *const ());
@@ -151,25 +144,14 @@ fn the_first_miss_is_reported_once() {
     static SEEN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     unsafe extern "C" fn take(library: *const c_char, name: *const c_char) {
         // SAFETY: a reporter is given two NUL-terminated strings.
-        let (library, name) = unsafe {
-            (
-                std::ffi::CStr::from_ptr(library),
-                std::ffi::CStr::from_ptr(name),
-            )
-        };
+        let (library, name) = unsafe { (std::ffi::CStr::from_ptr(library), std::ffi::CStr::from_ptr(name)) };
         if library == c"libdemo" && name == c"demoReported" {
             SEEN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
     }
     ghost_abi::set_reporter(take);
     // SAFETY: no pointers.
-    let answers = unsafe {
-        [
-            door::demoReported(),
-            door::demoReported(),
-            door::demoReported(),
-        ]
-    };
+    let answers = unsafe { [door::demoReported(), door::demoReported(), door::demoReported()] };
     assert_eq!(answers, [3, 3, 3]);
     assert_eq!(SEEN.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
@@ -181,43 +163,24 @@ versioned! {
 #[test]
 fn a_version_word_is_matched_before_anything_else_is_read() {
     assert_eq!(MemoryV2::VERSION, 0x0200_0028);
-    let mut memory = MemoryV2 {
-        used: 5,
-        ..MemoryV2::blank()
-    };
+    let mut memory = MemoryV2 { used: 5, ..MemoryV2::blank() };
     // SAFETY: `memory` lives to the end of the test.
     let lens = unsafe { InOut::from_raw(&raw mut memory) };
     assert_eq!(lens.checked().map(|m| m.used), Ok(5));
     let mut short = 0x0100_0018_u32;
     // SAFETY: one word lives; a wrong word keeps both lenses from reading on.
-    let (any, typed) = unsafe {
-        (
-            AnyVersion::from_raw(&mut short),
-            InOut::<MemoryV2>::from_raw((&raw mut short).cast()),
-        )
-    };
+    let (any, typed) =
+        unsafe { (AnyVersion::from_raw(&mut short), InOut::<MemoryV2>::from_raw((&raw mut short).cast())) };
     assert!(any.of::<MemoryV2>().is_none());
-    assert_eq!(
-        (any.word(), typed.checked().err()),
-        (Ok(0x0100_0018), Some(Fault::Version))
-    );
+    assert_eq!((any.word(), typed.checked().err()), (Ok(0x0100_0018), Some(Fault::Version)));
     assert_eq!(Error::from(Fault::Version), Error::Version);
 }
 
 #[test]
 fn a_text_that_does_not_fit_writes_nothing() {
-    assert_eq!(
-        ask_text(5, |text, len| text.set(len, "demo")),
-        Ok("demo".to_owned())
-    );
-    assert_eq!(
-        ask_text(4, |text, len| text.set(len, "demo")),
-        Err(Fault::Short)
-    );
-    assert_eq!(
-        ask_text(4, |text, len| text.set_truncated(len, "demo")),
-        Ok("dem".to_owned())
-    );
+    assert_eq!(ask_text(5, |text, len| text.set(len, "demo")), Ok("demo".to_owned()));
+    assert_eq!(ask_text(4, |text, len| text.set(len, "demo")), Err(Fault::Short));
+    assert_eq!(ask_text(4, |text, len| text.set_truncated(len, "demo")), Ok("dem".to_owned()));
     // SAFETY: null is allowed.
     let null = unsafe { Text::from_raw(ptr::null_mut()) };
     assert_eq!(null.set(9, "demo"), Err(Fault::Null));
@@ -230,14 +193,8 @@ fn optional_lenses_accept_null() {
         MaybeOut::from_raw(ptr::null_mut()).set(1_u32);
         assert_eq!(MaybeIn::<u32>::from_raw(ptr::null()).get(), None);
         assert_eq!(In::<u32>::from_raw(ptr::null()).get(), Err(Fault::Null));
-        assert_eq!(
-            OutList::<u32>::from_raw(ptr::null_mut()).set(0, [].into_iter()),
-            Ok(())
-        );
-        assert_eq!(
-            OutList::<u32>::from_raw(ptr::null_mut()).set(1, [1].into_iter()),
-            Err(Fault::Null)
-        );
+        assert_eq!(OutList::<u32>::from_raw(ptr::null_mut()).set(0, [].into_iter()), Ok(()));
+        assert_eq!(OutList::<u32>::from_raw(ptr::null_mut()).set(1, [1].into_iter()), Err(Fault::Null));
     }
 }
 

@@ -1,1 +1,102 @@
-//! Stub of libcusparse.
+//! `libcusparse.so.12`, load-only: it says its version and explains its codes.
+//! Everything else answers not supported and is counted.
+
+#![forbid(unsafe_code)]
+
+use ghost_abi::{Out, Texts, Version};
+use std::ffi::{c_char, c_void};
+
+mod names;
+
+ghost_abi::library! {
+    /// The library.
+    pub Cusparse { name: "libcusparse", not_supported: 10, panic: 7, invalid_argument: 3 }
+}
+
+ghost_abi::status! {
+    /// Codes that are answered here.
+    pub Error for Cusparse { InvalidValue = 3 } faults: InvalidValue
+}
+
+/// Every row of the library.
+pub static TABLE: ghost_abi::Table = &[ROWS, names::ABSENT];
+
+/// The version torch 2.15 was built with.
+const VERSION: Version = Version { major: 12, minor: 7, patch: 10 };
+
+ghost_abi::rows! { Cusparse;
+    fn cusparseGetVersion(handle: *const c_void, version: Out<i32>) => get_version;
+    fn cusparseGetProperty(kind: i32, value: Out<i32>) => property;
+    fn cusparseGetErrorName(status: i32) -> *const c_char => error_name;
+    fn cusparseGetErrorString(status: i32) -> *const c_char => error_string;
+    fn cusparseGetMatType(matrix: *const c_void) -> i32;
+    fn cusparseGetMatFillMode(matrix: *const c_void) -> i32;
+    fn cusparseGetMatDiagType(matrix: *const c_void) -> i32;
+    fn cusparseGetMatIndexBase(matrix: *const c_void) -> i32;
+}
+
+/// The handle is not looked at.
+fn get_version(_handle: *const c_void, version: Out<i32>) -> Result<(), Error> {
+    let Version { major, minor, patch } = VERSION;
+    Ok(version.set(major * 1000 + minor * 100 + patch)?)
+}
+
+fn property(kind: i32, value: Out<i32>) -> Result<(), Error> {
+    Ok(value.set(VERSION.property(kind).ok_or(Error::InvalidValue)?)?)
+}
+
+fn error_name(status: i32) -> *const c_char {
+    NAMES.of(status)
+}
+
+fn error_string(status: i32) -> *const c_char {
+    TEXTS.of(status)
+}
+
+static NAMES: Texts = Texts {
+    known: &[
+        (0, c"CUSPARSE_STATUS_SUCCESS"),
+        (1, c"CUSPARSE_STATUS_NOT_INITIALIZED"),
+        (2, c"CUSPARSE_STATUS_ALLOC_FAILED"),
+        (3, c"CUSPARSE_STATUS_INVALID_VALUE"),
+        (4, c"CUSPARSE_STATUS_ARCH_MISMATCH"),
+        (5, c"CUSPARSE_STATUS_MAPPING_ERROR"),
+        (6, c"CUSPARSE_STATUS_EXECUTION_FAILED"),
+        (7, c"CUSPARSE_STATUS_INTERNAL_ERROR"),
+        (8, c"CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED"),
+        (9, c"CUSPARSE_STATUS_ZERO_PIVOT"),
+        (10, c"CUSPARSE_STATUS_NOT_SUPPORTED"),
+        (11, c"CUSPARSE_STATUS_INSUFFICIENT_RESOURCES"),
+    ],
+    other: c"unrecognized error code",
+};
+
+static TEXTS: Texts = Texts {
+    known: &[
+        (0, c"success"),
+        (1, c"not initialised"),
+        (2, c"allocation failed"),
+        (3, c"invalid value"),
+        (4, c"the device lacks a needed feature"),
+        (5, c"mapping error"),
+        (6, c"execution failed"),
+        (7, c"internal error"),
+        (8, c"matrix type not supported"),
+        (9, c"zero pivot"),
+        (10, c"operation not supported"),
+        (11, c"insufficient resources"),
+    ],
+    other: c"unrecognized error code",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ghost_abi::ask;
+
+    #[test]
+    fn the_version_is_the_one_torch_was_built_with() {
+        assert_eq!(ask(|version| get_version(std::ptr::null(), version)), Ok(12_710));
+        assert_eq!(ask(|value| property(1, value)), Ok(7));
+    }
+}

@@ -1,0 +1,78 @@
+//! The names of libcupti.so.13 that have no handler yet.
+//! Names only: each answers not-supported and touches none of its arguments. They are all the real library exports.
+
+use crate::Cupti;
+
+ghost_abi::absent! { Cupti;
+    cuptiActivityConfigurePCSampling cuptiActivityConfigureUnifiedMemoryCounter
+    cuptiActivityDisable cuptiActivityDisableContext cuptiActivityDisable_v2 cuptiActivityEnable
+    cuptiActivityEnableAllSyncRecords cuptiActivityEnableAllocationSource
+    cuptiActivityEnableAndDump cuptiActivityEnableAndDump_v2 cuptiActivityEnableBufferSummary
+    cuptiActivityEnableContext cuptiActivityEnableCudaEventDeviceTimestamps
+    cuptiActivityEnableDeviceGraph cuptiActivityEnableDriverApi cuptiActivityEnableHWTrace
+    cuptiActivityEnableLatencyTimestamps cuptiActivityEnableLaunchAttributes
+    cuptiActivityEnableRawTimestamps cuptiActivityEnableRawTimestamps_v2
+    cuptiActivityEnableRuntimeApi cuptiActivityEnable_v2 cuptiActivityFlush cuptiActivityFlushAll
+    cuptiActivityFlushPeriod cuptiActivityGetAttribute cuptiActivityGetAttribute_v2
+    cuptiActivityGetEnabledKinds cuptiActivityGetNextRecord cuptiActivityGetNumDroppedRecords
+    cuptiActivityGetNvtxExtPayloadAttr cuptiActivityGetNvtxExtPayloadEntryTypeInfo
+    cuptiActivityGetStructSize cuptiActivityPopExternalCorrelationId
+    cuptiActivityPushExternalCorrelationId cuptiActivityRegisterCallbacks
+    cuptiActivityRegisterCallbacks_v2 cuptiActivityRegisterTimestampCallback
+    cuptiActivitySetAttribute cuptiActivitySetAttribute_v2 cuptiComputeCapabilitySupported
+    cuptiDeviceEnumEventDomains cuptiDeviceEnumMetrics cuptiDeviceGetAttribute
+    cuptiDeviceGetChipName cuptiDeviceGetEventDomainAttribute cuptiDeviceGetNumEventDomains
+    cuptiDeviceGetNumMetrics cuptiDeviceSupported cuptiDeviceVirtualizationMode
+    cuptiDisableKernelReplayMode cuptiDisableLibcuda cuptiEnableAllDomains cuptiEnableCallback
+    cuptiEnableCigMode cuptiEnableDomain cuptiEnableKernelReplayMode cuptiEnumEventDomains
+    cuptiEnumMetrics cuptiEventDomainEnumEvents cuptiEventDomainGetAttribute
+    cuptiEventDomainGetNumEvents cuptiEventGetAttribute cuptiEventGetIdFromName
+    cuptiEventGroupAddEvent cuptiEventGroupCreate cuptiEventGroupDestroy cuptiEventGroupDisable
+    cuptiEventGroupEnable cuptiEventGroupGetAttribute cuptiEventGroupReadAllEvents
+    cuptiEventGroupReadEvent cuptiEventGroupRemoveAllEvents cuptiEventGroupRemoveEvent
+    cuptiEventGroupResetAllEvents cuptiEventGroupSetAttribute cuptiEventGroupSetDisable
+    cuptiEventGroupSetEnable cuptiEventGroupSetsCreate cuptiEventGroupSetsDestroy cuptiFinalize
+    cuptiGetAutoBoostState cuptiGetCallbackName cuptiGetCallbackState cuptiGetContextId
+    cuptiGetCubinCrc cuptiGetDeviceId cuptiGetEnabledCallbacks cuptiGetGlobalCallbackState
+    cuptiGetGraphExecId cuptiGetGraphId cuptiGetGraphNodeId cuptiGetNumContexts
+    cuptiGetNumEventDomains cuptiGetNumMetrics cuptiGetRecommendedBufferSize
+    cuptiGetSassToSourceCorrelation cuptiGetStreamId cuptiGetStreamIdEx cuptiGetThreadIdType
+    cuptiGetTimestamp cuptiKernelReplaySubscribeUpdate cuptiMetricCreateEventGroupSets
+    cuptiMetricEnumEvents cuptiMetricEnumProperties cuptiMetricGetAttribute
+    cuptiMetricGetIdFromName cuptiMetricGetNumEvents cuptiMetricGetNumProperties
+    cuptiMetricGetRequiredEventGroupSets cuptiMetricGetValue cuptiMetricGetValue2
+    cuptiNvtxExtensionInitialize cuptiNvtxInitialize cuptiNvtxInitialize2 cuptiOpenACCInitialize
+    cuptiOpenMpInitialize cuptiOpenMpInitialize_v2 cuptiPCSamplingDisable cuptiPCSamplingEnable
+    cuptiPCSamplingGetConfigurationAttribute cuptiPCSamplingGetData
+    cuptiPCSamplingGetNumStallReasons cuptiPCSamplingGetStallReasons
+    cuptiPCSamplingSetConfigurationAttribute cuptiPCSamplingStart cuptiPCSamplingStop
+    cuptiPmSamplingCounterDataGetSampleInfo cuptiPmSamplingCounterDataImageInitialize
+    cuptiPmSamplingDecodeData cuptiPmSamplingDisable cuptiPmSamplingEnable
+    cuptiPmSamplingGetCounterAvailability cuptiPmSamplingGetCounterDataInfo
+    cuptiPmSamplingGetCounterDataSize cuptiPmSamplingSetConfig cuptiPmSamplingStart
+    cuptiPmSamplingStop cuptiProfilerBeginPass cuptiProfilerBeginSession
+    cuptiProfilerCounterDataImageCalculateScratchBufferSize
+    cuptiProfilerCounterDataImageCalculateSize cuptiProfilerCounterDataImageInitialize
+    cuptiProfilerCounterDataImageInitializeScratchBuffer cuptiProfilerDeInitialize
+    cuptiProfilerDeviceSupported cuptiProfilerDisableProfiling cuptiProfilerEnableProfiling
+    cuptiProfilerEndPass cuptiProfilerEndSession cuptiProfilerFlushCounterData
+    cuptiProfilerGetCounterAvailability cuptiProfilerHostConfigAddMetrics
+    cuptiProfilerHostDeinitialize cuptiProfilerHostEvaluateToGpuValues
+    cuptiProfilerHostGetBaseMetrics cuptiProfilerHostGetConfigImage
+    cuptiProfilerHostGetConfigImageSize cuptiProfilerHostGetMaxNumHardwareMetricsPerPass
+    cuptiProfilerHostGetMetricProperties cuptiProfilerHostGetMetricsInSinglePassSet
+    cuptiProfilerHostGetNumOfPasses cuptiProfilerHostGetRangeName
+    cuptiProfilerHostGetSinglePassSets cuptiProfilerHostGetSubMetrics
+    cuptiProfilerHostGetSupportedChips cuptiProfilerHostInitialize cuptiProfilerInitialize
+    cuptiProfilerIsPassCollected cuptiProfilerPopRange cuptiProfilerPushRange
+    cuptiProfilerSetConfig cuptiProfilerUnsetConfig cuptiRangeProfilerCounterDataGetRangeInfo
+    cuptiRangeProfilerCounterDataImageInitialize cuptiRangeProfilerDecodeData
+    cuptiRangeProfilerDisable cuptiRangeProfilerEnable cuptiRangeProfilerGetCounterDataInfo
+    cuptiRangeProfilerGetCounterDataSize cuptiRangeProfilerPopRange cuptiRangeProfilerPushRange
+    cuptiRangeProfilerSetConfig cuptiRangeProfilerStart cuptiRangeProfilerStop
+    cuptiRegisterComputeCrcCallback cuptiSassMetricsDisable cuptiSassMetricsEnable
+    cuptiSassMetricsFlushData cuptiSassMetricsGetDataProperties cuptiSassMetricsGetMetrics
+    cuptiSassMetricsGetNumOfMetrics cuptiSassMetricsGetProperties cuptiSassMetricsSetConfig
+    cuptiSassMetricsUnsetConfig cuptiSetEventCollectionMode cuptiSetThreadIdType cuptiStateQuery
+    cuptiSubscribe cuptiSubscribe_v2 cuptiSupportedDomains cuptiUnsubscribe
+}

@@ -1,0 +1,138 @@
+//! The names of libcusparse.so.12 that have no handler yet.
+//! Names only: each answers not-supported and touches none of its arguments. They are all the real library exports.
+
+use crate::Cusparse;
+
+ghost_abi::absent! { Cusparse;
+    cusparseAxpby cusparseBlockedEllGet cusparseBsrSetStridedBatch cusparseCbsr2csr
+    cusparseCbsric02 cusparseCbsric02_analysis cusparseCbsric02_bufferSize cusparseCbsrilu02
+    cusparseCbsrilu02_analysis cusparseCbsrilu02_bufferSize cusparseCbsrilu02_numericBoost
+    cusparseCbsrmm cusparseCbsrmv cusparseCbsrsm2_analysis cusparseCbsrsm2_bufferSize
+    cusparseCbsrsm2_solve cusparseCbsrsv2_analysis cusparseCbsrsv2_bufferSize
+    cusparseCbsrsv2_solve cusparseCbsrxmv cusparseCcsr2bsr cusparseCcsr2csr_compress
+    cusparseCcsr2csru cusparseCcsr2gebsr cusparseCcsr2gebsr_bufferSize cusparseCcsrcolor
+    cusparseCcsrgeam2 cusparseCcsrgeam2_bufferSizeExt cusparseCcsric02 cusparseCcsric02_analysis
+    cusparseCcsric02_bufferSize cusparseCcsrilu02 cusparseCcsrilu02_analysis
+    cusparseCcsrilu02_bufferSize cusparseCcsrilu02_numericBoost cusparseCcsru2csr
+    cusparseCcsru2csr_bufferSizeExt cusparseCgebsr2csr cusparseCgebsr2gebsc
+    cusparseCgebsr2gebsc_bufferSize cusparseCgebsr2gebsr cusparseCgebsr2gebsr_bufferSize
+    cusparseCgemvi cusparseCgemvi_bufferSize cusparseCgpsvInterleavedBatch
+    cusparseCgpsvInterleavedBatch_bufferSizeExt cusparseCgtsv2 cusparseCgtsv2StridedBatch
+    cusparseCgtsv2StridedBatch_bufferSizeExt cusparseCgtsv2_bufferSizeExt cusparseCgtsv2_nopivot
+    cusparseCgtsv2_nopivot_bufferSizeExt cusparseCgtsvInterleavedBatch
+    cusparseCgtsvInterleavedBatch_bufferSizeExt cusparseCnnz cusparseCnnz_compress
+    cusparseConstBlockedEllGet cusparseConstCooGet cusparseConstCscGet cusparseConstCsrGet
+    cusparseConstDnMatGet cusparseConstDnMatGetValues cusparseConstDnVecGet
+    cusparseConstDnVecGetValues cusparseConstSpMatGetValues cusparseConstSpVecGet
+    cusparseConstSpVecGetValues cusparseCooGet cusparseCooSetPointers cusparseCooSetStridedBatch
+    cusparseCreate cusparseCreateBlockedEll cusparseCreateBsr cusparseCreateBsric02Info
+    cusparseCreateBsrilu02Info cusparseCreateBsrsm2Info cusparseCreateBsrsv2Info
+    cusparseCreateColorInfo cusparseCreateConstBlockedEll cusparseCreateConstBsr
+    cusparseCreateConstCoo cusparseCreateConstCsc cusparseCreateConstCsr cusparseCreateConstDnMat
+    cusparseCreateConstDnVec cusparseCreateConstSlicedEll cusparseCreateConstSpVec
+    cusparseCreateCoo cusparseCreateCsc cusparseCreateCsr cusparseCreateCsric02Info
+    cusparseCreateCsrilu02Info cusparseCreateCsru2csrInfo cusparseCreateDnMat cusparseCreateDnVec
+    cusparseCreateIdentityPermutation cusparseCreateMatDescr cusparseCreatePruneInfo
+    cusparseCreateSlicedEll cusparseCreateSpVec cusparseCscGet cusparseCscSetPointers
+    cusparseCsr2cscEx2 cusparseCsr2cscEx2_bufferSize cusparseCsrGet cusparseCsrSetPointers
+    cusparseCsrSetStridedBatch cusparseDbsr2csr cusparseDbsric02 cusparseDbsric02_analysis
+    cusparseDbsric02_bufferSize cusparseDbsrilu02 cusparseDbsrilu02_analysis
+    cusparseDbsrilu02_bufferSize cusparseDbsrilu02_numericBoost cusparseDbsrmm cusparseDbsrmv
+    cusparseDbsrsm2_analysis cusparseDbsrsm2_bufferSize cusparseDbsrsm2_solve
+    cusparseDbsrsv2_analysis cusparseDbsrsv2_bufferSize cusparseDbsrsv2_solve cusparseDbsrxmv
+    cusparseDcsr2bsr cusparseDcsr2csr_compress cusparseDcsr2csru cusparseDcsr2gebsr
+    cusparseDcsr2gebsr_bufferSize cusparseDcsrcolor cusparseDcsrgeam2
+    cusparseDcsrgeam2_bufferSizeExt cusparseDcsric02 cusparseDcsric02_analysis
+    cusparseDcsric02_bufferSize cusparseDcsrilu02 cusparseDcsrilu02_analysis
+    cusparseDcsrilu02_bufferSize cusparseDcsrilu02_numericBoost cusparseDcsru2csr
+    cusparseDcsru2csr_bufferSizeExt cusparseDenseToSparse_analysis
+    cusparseDenseToSparse_bufferSize cusparseDenseToSparse_convert cusparseDestroy
+    cusparseDestroyBsric02Info cusparseDestroyBsrilu02Info cusparseDestroyBsrsm2Info
+    cusparseDestroyBsrsv2Info cusparseDestroyColorInfo cusparseDestroyCsric02Info
+    cusparseDestroyCsrilu02Info cusparseDestroyCsru2csrInfo cusparseDestroyDnMat
+    cusparseDestroyDnVec cusparseDestroyMatDescr cusparseDestroyPruneInfo cusparseDestroySpMat
+    cusparseDestroySpVec cusparseDgebsr2csr cusparseDgebsr2gebsc cusparseDgebsr2gebsc_bufferSize
+    cusparseDgebsr2gebsr cusparseDgebsr2gebsr_bufferSize cusparseDgemvi cusparseDgemvi_bufferSize
+    cusparseDgpsvInterleavedBatch cusparseDgpsvInterleavedBatch_bufferSizeExt cusparseDgtsv2
+    cusparseDgtsv2StridedBatch cusparseDgtsv2StridedBatch_bufferSizeExt
+    cusparseDgtsv2_bufferSizeExt cusparseDgtsv2_nopivot cusparseDgtsv2_nopivot_bufferSizeExt
+    cusparseDgtsvInterleavedBatch cusparseDgtsvInterleavedBatch_bufferSizeExt cusparseDnMatGet
+    cusparseDnMatGetStridedBatch cusparseDnMatGetValues cusparseDnMatSetStridedBatch
+    cusparseDnMatSetValues cusparseDnVecGet cusparseDnVecGetValues cusparseDnVecSetValues
+    cusparseDnnz cusparseDnnz_compress cusparseDpruneCsr2csr cusparseDpruneCsr2csrByPercentage
+    cusparseDpruneCsr2csrByPercentage_bufferSizeExt cusparseDpruneCsr2csrNnz
+    cusparseDpruneCsr2csrNnzByPercentage cusparseDpruneCsr2csr_bufferSizeExt
+    cusparseDpruneDense2csr cusparseDpruneDense2csrByPercentage
+    cusparseDpruneDense2csrByPercentage_bufferSizeExt cusparseDpruneDense2csrNnz
+    cusparseDpruneDense2csrNnzByPercentage cusparseDpruneDense2csr_bufferSizeExt cusparseGather
+    cusparseGetPointerMode cusparseGetStream cusparseHpruneCsr2csr
+    cusparseHpruneCsr2csrByPercentage cusparseHpruneCsr2csrByPercentage_bufferSizeExt
+    cusparseHpruneCsr2csrNnz cusparseHpruneCsr2csrNnzByPercentage
+    cusparseHpruneCsr2csr_bufferSizeExt cusparseHpruneDense2csr
+    cusparseHpruneDense2csrByPercentage cusparseHpruneDense2csrByPercentage_bufferSizeExt
+    cusparseHpruneDense2csrNnz cusparseHpruneDense2csrNnzByPercentage
+    cusparseHpruneDense2csr_bufferSizeExt cusparseLoggerForceDisable cusparseLoggerOpenFile
+    cusparseLoggerSetCallback cusparseLoggerSetFile cusparseLoggerSetLevel cusparseLoggerSetMask
+    cusparseRot cusparseSDDMM cusparseSDDMM_bufferSize cusparseSDDMM_preprocess cusparseSbsr2csr
+    cusparseSbsric02 cusparseSbsric02_analysis cusparseSbsric02_bufferSize cusparseSbsrilu02
+    cusparseSbsrilu02_analysis cusparseSbsrilu02_bufferSize cusparseSbsrilu02_numericBoost
+    cusparseSbsrmm cusparseSbsrmv cusparseSbsrsm2_analysis cusparseSbsrsm2_bufferSize
+    cusparseSbsrsm2_solve cusparseSbsrsv2_analysis cusparseSbsrsv2_bufferSize
+    cusparseSbsrsv2_solve cusparseSbsrxmv cusparseScatter cusparseScsr2bsr
+    cusparseScsr2csr_compress cusparseScsr2csru cusparseScsr2gebsr cusparseScsr2gebsr_bufferSize
+    cusparseScsrcolor cusparseScsrgeam2 cusparseScsrgeam2_bufferSizeExt cusparseScsric02
+    cusparseScsric02_analysis cusparseScsric02_bufferSize cusparseScsrilu02
+    cusparseScsrilu02_analysis cusparseScsrilu02_bufferSize cusparseScsrilu02_numericBoost
+    cusparseScsru2csr cusparseScsru2csr_bufferSizeExt cusparseSetMatDiagType
+    cusparseSetMatFillMode cusparseSetMatIndexBase cusparseSetMatType cusparseSetPointerMode
+    cusparseSetStream cusparseSgebsr2csr cusparseSgebsr2gebsc cusparseSgebsr2gebsc_bufferSize
+    cusparseSgebsr2gebsr cusparseSgebsr2gebsr_bufferSize cusparseSgemvi cusparseSgemvi_bufferSize
+    cusparseSgpsvInterleavedBatch cusparseSgpsvInterleavedBatch_bufferSizeExt cusparseSgtsv2
+    cusparseSgtsv2StridedBatch cusparseSgtsv2StridedBatch_bufferSizeExt
+    cusparseSgtsv2_bufferSizeExt cusparseSgtsv2_nopivot cusparseSgtsv2_nopivot_bufferSizeExt
+    cusparseSgtsvInterleavedBatch cusparseSgtsvInterleavedBatch_bufferSizeExt cusparseSnnz
+    cusparseSnnz_compress cusparseSpGEMM_compute cusparseSpGEMM_copy cusparseSpGEMM_createDescr
+    cusparseSpGEMM_destroyDescr cusparseSpGEMM_estimateMemory cusparseSpGEMM_getNumProducts
+    cusparseSpGEMM_workEstimation cusparseSpGEMMreuse_compute cusparseSpGEMMreuse_copy
+    cusparseSpGEMMreuse_nnz cusparseSpGEMMreuse_workEstimation cusparseSpMM cusparseSpMMOp
+    cusparseSpMMOp_createPlan cusparseSpMMOp_destroyPlan cusparseSpMM_bufferSize
+    cusparseSpMM_preprocess cusparseSpMV cusparseSpMVOp cusparseSpMVOp_bufferSize
+    cusparseSpMVOp_createDescr cusparseSpMVOp_createPlan cusparseSpMVOp_destroyDescr
+    cusparseSpMVOp_destroyPlan cusparseSpMVOp_setGlobalUserData cusparseSpMV_bufferSize
+    cusparseSpMV_preprocess cusparseSpMatGetAttribute cusparseSpMatGetFormat
+    cusparseSpMatGetIndexBase cusparseSpMatGetSize cusparseSpMatGetStridedBatch
+    cusparseSpMatGetValues cusparseSpMatSetAttribute cusparseSpMatSetValues cusparseSpSM_analysis
+    cusparseSpSM_bufferSize cusparseSpSM_createDescr cusparseSpSM_destroyDescr cusparseSpSM_solve
+    cusparseSpSM_updateMatrix cusparseSpSV_analysis cusparseSpSV_bufferSize
+    cusparseSpSV_createDescr cusparseSpSV_destroyDescr cusparseSpSV_solve
+    cusparseSpSV_updateMatrix cusparseSpVV cusparseSpVV_bufferSize cusparseSpVecGet
+    cusparseSpVecGetIndexBase cusparseSpVecGetValues cusparseSpVecSetValues cusparseSparseToDense
+    cusparseSparseToDense_bufferSize cusparseSpruneCsr2csr cusparseSpruneCsr2csrByPercentage
+    cusparseSpruneCsr2csrByPercentage_bufferSizeExt cusparseSpruneCsr2csrNnz
+    cusparseSpruneCsr2csrNnzByPercentage cusparseSpruneCsr2csr_bufferSizeExt
+    cusparseSpruneDense2csr cusparseSpruneDense2csrByPercentage
+    cusparseSpruneDense2csrByPercentage_bufferSizeExt cusparseSpruneDense2csrNnz
+    cusparseSpruneDense2csrNnzByPercentage cusparseSpruneDense2csr_bufferSizeExt
+    cusparseXbsric02_zeroPivot cusparseXbsrilu02_zeroPivot cusparseXbsrsm2_zeroPivot
+    cusparseXbsrsv2_zeroPivot cusparseXcoo2csr cusparseXcoosortByColumn cusparseXcoosortByRow
+    cusparseXcoosort_bufferSizeExt cusparseXcscsort cusparseXcscsort_bufferSizeExt
+    cusparseXcsr2bsrNnz cusparseXcsr2coo cusparseXcsr2gebsrNnz cusparseXcsrgeam2Nnz
+    cusparseXcsric02_zeroPivot cusparseXcsrilu02_zeroPivot cusparseXcsrsort
+    cusparseXcsrsort_bufferSizeExt cusparseXgebsr2gebsrNnz cusparseZbsr2csr cusparseZbsric02
+    cusparseZbsric02_analysis cusparseZbsric02_bufferSize cusparseZbsrilu02
+    cusparseZbsrilu02_analysis cusparseZbsrilu02_bufferSize cusparseZbsrilu02_numericBoost
+    cusparseZbsrmm cusparseZbsrmv cusparseZbsrsm2_analysis cusparseZbsrsm2_bufferSize
+    cusparseZbsrsm2_solve cusparseZbsrsv2_analysis cusparseZbsrsv2_bufferSize
+    cusparseZbsrsv2_solve cusparseZbsrxmv cusparseZcsr2bsr cusparseZcsr2csr_compress
+    cusparseZcsr2csru cusparseZcsr2gebsr cusparseZcsr2gebsr_bufferSize cusparseZcsrcolor
+    cusparseZcsrgeam2 cusparseZcsrgeam2_bufferSizeExt cusparseZcsric02 cusparseZcsric02_analysis
+    cusparseZcsric02_bufferSize cusparseZcsrilu02 cusparseZcsrilu02_analysis
+    cusparseZcsrilu02_bufferSize cusparseZcsrilu02_numericBoost cusparseZcsru2csr
+    cusparseZcsru2csr_bufferSizeExt cusparseZgebsr2csr cusparseZgebsr2gebsc
+    cusparseZgebsr2gebsc_bufferSize cusparseZgebsr2gebsr cusparseZgebsr2gebsr_bufferSize
+    cusparseZgemvi cusparseZgemvi_bufferSize cusparseZgpsvInterleavedBatch
+    cusparseZgpsvInterleavedBatch_bufferSizeExt cusparseZgtsv2 cusparseZgtsv2StridedBatch
+    cusparseZgtsv2StridedBatch_bufferSizeExt cusparseZgtsv2_bufferSizeExt cusparseZgtsv2_nopivot
+    cusparseZgtsv2_nopivot_bufferSizeExt cusparseZgtsvInterleavedBatch
+    cusparseZgtsvInterleavedBatch_bufferSizeExt cusparseZnnz cusparseZnnz_compress
+}

@@ -1,0 +1,125 @@
+//! A rack file that was refused: where, which key, what was found, what would be accepted.
+//! Only messages are made here; what is wrong is decided in check.rs or by the TOML reader.
+
+use std::fmt;
+
+use super::check::Fault;
+
+/// A rack file that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct RackError {
+    /// As given by the caller.
+    pub file: String,
+    /// From 1; absent where the fault is in what is not there.
+    pub line: Option<usize>,
+    /// The key, with its table.
+    pub key: String,
+    /// What stands there.
+    pub found: String,
+    /// What would be accepted.
+    pub expected: String,
+}
+
+impl fmt::Display for RackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": `{}`", self.key)?;
+        }
+        write!(f, ": found {}, expected {}", self.found, self.expected)
+    }
+}
+
+impl RackError {
+    pub(super) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let start = error.span().map(|span| span.start);
+        let message = error.message().replace('\n', "; ");
+        let (found, expected) = message
+            .split_once(", expected ")
+            .unwrap_or((&message, "TOML that the manual describes"));
+        let key = match found.split_once('`') {
+            Some((what, rest)) if what.ends_with("field ") => {
+                rest.split('`').next().unwrap_or_default()
+            }
+            _ => start.map_or("", |start| key_at(text, start)),
+        };
+        let missing = found.starts_with("missing field");
+        Self {
+            file: file.to_owned(),
+            line: start.map(|start| 1 + text[..start.min(text.len())].matches('\n').count()),
+            key: key.to_owned(),
+            found: if missing {
+                "nothing".to_owned()
+            } else {
+                found.to_owned()
+            },
+            expected: if missing {
+                "a value".to_owned()
+            } else {
+                expected.to_owned()
+            },
+        }
+    }
+
+    pub(super) fn from_fault(file: &str, text: &str, fault: Fault) -> Self {
+        let Fault {
+            table,
+            nth,
+            key,
+            found,
+            expected,
+        } = fault;
+        let line = line_of(text, table, nth, key);
+        let key = if table.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{table}.{key}")
+        };
+        Self {
+            file: file.to_owned(),
+            line,
+            key,
+            found,
+            expected,
+        }
+    }
+}
+
+/// The key on the line of a byte, if the line has one.
+fn key_at(text: &str, start: usize) -> &str {
+    let before = text.get(..start).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = text[line_start..].lines().next().unwrap_or_default();
+    line.split_once('=').map_or("", |(key, _)| key.trim())
+}
+
+/// The line of a key in the nth table of a name, or of the table itself where the key was left out.
+fn line_of(text: &str, table: &str, nth: usize, key: &str) -> Option<usize> {
+    let (mut inside, mut seen, mut header) = (table.is_empty(), 0, None);
+    for (place, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with('[') && !line.contains('=') {
+            let name = line
+                .split(']')
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches('[')
+                .trim();
+            inside = name == table && seen == nth;
+            seen += usize::from(name == table);
+            if inside {
+                header = Some(place + 1);
+            }
+        } else if inside
+            && line
+                .split_once('=')
+                .is_some_and(|(found, _)| found.trim() == key)
+        {
+            return Some(place + 1);
+        }
+    }
+    header
+}

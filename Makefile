@@ -18,3 +18,4 @@ check:
 ## make stubs   the daemons, the command and every library, in target/release and target/release/lib
 stubs:
 	$(CARGO) xtask stubs
+	$(CARGO) xtask verify

@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Profile {
+pub enum Profile {
     Release,
     Dev,
 }
@@ -40,7 +40,8 @@ impl Profile {
         }
     }
 
-    fn directory(self) -> &'static str {
+    /// Its folder under the target directory.
+    pub fn directory(self) -> &'static str {
         match self {
             Profile::Release => "release",
             Profile::Dev => "debug",

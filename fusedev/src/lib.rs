@@ -1,0 +1,24 @@
+//! ghostd's parts: one tray's single writer, memory ledger and instruments. The daemon itself is `main.rs`; the pure
+//! parts here read no clock and own no socket, so that they can be tested without either.
+//!
+//! - [`tray`]: the state, and what each frame does to it; [`tick`]: what each beat does; [`status`]: all of it in words
+//! - [`ledger`], [`meter`], [`window`], [`telemetry`], [`peers`], [`calls`], [`session`]: pure parts
+//! - [`holders`], [`process`]: what the kernel says about other processes
+//! - [`serve`], [`ticker`]: the loop; [`nodes`]: the files
+
+pub mod calls;
+pub mod holders;
+pub mod ledger;
+pub mod machine;
+pub mod meter;
+pub mod nodes;
+pub mod peers;
+pub mod process;
+pub mod serve;
+pub mod session;
+pub mod status;
+pub mod telemetry;
+pub mod tick;
+pub mod ticker;
+pub mod tray;
+pub mod window;

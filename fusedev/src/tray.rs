@@ -1,0 +1,289 @@
+//! The tray: machine, ledger, holders, instruments, and what each frame does to them. The single writer of the
+//! facts page. It owns no socket and no loop: frames and times are arguments.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use ghost_engine::facts::Publisher;
+use ghost_engine::layout::{LAYOUT_HASH, MAX_GPUS};
+use ghost_engine::wire::{Frame, Message, Role, Status};
+
+use crate::calls::Calls;
+use crate::holders::Holders;
+use crate::ledger::{Full, HolderId, Ledger};
+use crate::machine::Machine;
+use crate::peers::{Caps, Peers};
+use crate::session::{Answer, Session};
+use crate::telemetry::{GpuTelemetry, ProcessTelemetry};
+
+/// Everything one ghostd knows.
+#[derive(Debug)]
+pub struct Tray {
+    pub(crate) boot_id: u64,
+    pub(crate) started_ns: u64,
+    pub(crate) machine: Machine,
+    pub(crate) publisher: Publisher,
+    pub(crate) ledger: Ledger,
+    pub(crate) holders: Holders,
+    pub(crate) peers: Peers,
+    pub(crate) calls: Calls,
+    pub(crate) gpus: Vec<GpuTelemetry>,
+    pub(crate) processes: BTreeMap<(HolderId, usize), ProcessTelemetry>,
+    pub(crate) last_tick_ns: u64,
+    pub(crate) behind_ns: u64,
+}
+
+impl Tray {
+    pub fn new(machine: Machine, boot_id: u64, caps: Caps, now_ns: u64) -> io::Result<Tray> {
+        let publisher = Publisher::new(boot_id, &machine.profile_json())?;
+        let mut tray = Tray {
+            boot_id,
+            started_ns: now_ns,
+            ledger: Ledger::new(machine.usable_bytes()),
+            gpus: (0..machine.gpu_count()).map(|_| GpuTelemetry::new()).collect(),
+            machine,
+            publisher,
+            holders: Holders::default(),
+            peers: Peers::new(caps),
+            calls: Calls::default(),
+            processes: BTreeMap::new(),
+            last_tick_ns: now_ns,
+            behind_ns: 0,
+        };
+        tray.tick(now_ns);
+        Ok(tray)
+    }
+
+    /// Says to everybody that this ghostd goes away.
+    pub fn close(&self) {
+        self.publisher.close();
+    }
+
+    /// Answers one frame.
+    pub fn handle(&mut self, session: &mut Session, frame: &Frame) -> Answer {
+        if session.peer.pid == 0 {
+            return foreign();
+        }
+        let Some(message) = Message::from_id(frame.head.id) else {
+            return Answer::refuse(Status::Unknown, format!("message {} is not known here", frame.head.id));
+        };
+        if message == Message::Hello {
+            return self.hello(session, frame);
+        }
+        if !session.greeted {
+            return Answer::refuse(Status::Malformed, "the first message must be Hello");
+        }
+        match message {
+            Message::Hello | Message::PageMapped => self.page_mapped(session),
+            Message::MemoryTake => self.with_memory(session, frame, Tray::memory_take),
+            Message::MemoryGive => self.with_memory(session, frame, Tray::memory_give),
+            Message::MemoryInfo => self.memory_info(session, frame),
+            Message::ContextOpen => self.with_memory(session, frame, Tray::context_open),
+            Message::ContextClose => self.with_memory(session, frame, Tray::context_close),
+            Message::Missing => done(self.calls.missing(&frame.data), "expected: library NUL function"),
+            Message::Unredirected => done(self.calls.unredirected(&frame.data), "expected: the path of a program"),
+            Message::Apply => self.apply(session, &frame.data),
+            Message::Status => session.piece(frame.head.args[0], || self.status_json()),
+            Message::MissingList => session.piece(frame.head.args[0], || self.calls.missing_text().into_bytes()),
+            Message::Links => self.links(frame),
+        }
+    }
+
+    /// The peer of `session` has hung up. What it holds stays while its process maps the page.
+    pub fn hang_up(&mut self, session: &Session) {
+        let Some(id) = session.holder else {
+            return;
+        };
+        if let Some(holder) = self.holders.get_mut(id) {
+            holder.connected = false;
+        }
+        if !self.holders.is_there(id) {
+            self.release(id);
+        }
+    }
+
+    /// Frees everything of one holder at once.
+    pub fn release(&mut self, id: HolderId) {
+        let Some(holder) = self.holders.remove(id) else {
+            return;
+        };
+        self.ledger.close_all(id);
+        self.processes.retain(|(holder, _), _| *holder != id);
+        self.peers.release(holder.peer.uid);
+        tracing::debug!(pid = holder.peer.pid, name = holder.name, "holder is gone");
+        self.publish_holders();
+    }
+
+    fn hello(&mut self, session: &mut Session, frame: &Frame) -> Answer {
+        let [layout, boot, role, ..] = frame.head.args;
+        if session.greeted {
+            return Answer::refuse(Status::Malformed, "Hello was said before");
+        }
+        if layout != LAYOUT_HASH || (boot != 0 && boot != self.boot_id) {
+            let mut answer = Answer::refuse(Status::OtherLayout, "libraries and ghostd are of different versions");
+            answer.args[0] = LAYOUT_HASH;
+            return answer;
+        }
+        let mut answer =
+            Answer::ok(&[self.boot_id, self.machine.gpu_count() as u64, u64::from(session.peer.pid), LAYOUT_HASH]);
+        answer.fds.push(self.publisher.fd());
+        if role == Role::Holder as u64 {
+            match self.add_holder(session) {
+                Ok(page) => answer.fds.push(page),
+                Err(refusal) => return refusal,
+            }
+        } else if role > Role::Operator as u64 {
+            return Answer::refuse(Status::Malformed, "role: expected 0 (reader), 1 (holder) or 2 (operator)");
+        }
+        session.greeted = true;
+        answer
+    }
+
+    fn add_holder(&mut self, session: &mut Session) -> Result<i32, Answer> {
+        let uid = session.peer.uid;
+        if !self.peers.hold(uid) {
+            return Err(Answer::refuse(Status::TooMany, format!("user {uid} has as many processes here as it may")));
+        }
+        let added = self.holders.add(session.peer).ok().and_then(|id| Some((id, self.holders.get(id)?.page_fd()?)));
+        let Some((id, page)) = added else {
+            self.peers.release(uid);
+            return Err(Answer::refuse(Status::TooMany, "ghostd has no descriptor or memory left for another page"));
+        };
+        session.holder = Some(id);
+        Ok(page)
+    }
+
+    fn page_mapped(&mut self, session: &Session) -> Answer {
+        let holder = session.holder.and_then(|id| self.holders.get_mut(id));
+        match holder.map(|holder| holder.seal()) {
+            Some(Ok(())) => Answer::ok(&[]),
+            Some(Err(error)) => Answer::refuse(Status::Refused, format!("the page cannot be sealed: {error}")),
+            None => Answer::refuse(Status::Malformed, "only a holder has a page"),
+        }
+    }
+
+    /// For messages about memory: finds the holder and the GPU, and answers with the balance.
+    fn with_memory(
+        &mut self,
+        session: &Session,
+        frame: &Frame,
+        act: fn(&mut Tray, HolderId, usize, u64) -> Result<(), Answer>,
+    ) -> Answer {
+        let [gpu, bytes, ..] = frame.head.args;
+        let Some(gpu) = self.gpu(gpu) else {
+            return no_such_gpu(gpu);
+        };
+        let holder = session.holder.filter(|id| self.holders.get(*id).is_some_and(|h| h.is_sealed()));
+        let Some(holder) = holder else {
+            return Answer::refuse(Status::Denied, "only a holder that has mapped its page has memory");
+        };
+        match act(self, holder, gpu, bytes) {
+            Ok(()) => self.balance(holder, gpu),
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn memory_take(&mut self, holder: HolderId, gpu: usize, bytes: u64) -> Result<(), Answer> {
+        self.must_be_there(gpu)?;
+        self.ledger.take(holder, gpu, bytes).map_err(|Full| self.out_of_memory(holder, gpu))
+    }
+
+    fn memory_give(&mut self, holder: HolderId, gpu: usize, bytes: u64) -> Result<(), Answer> {
+        self.ledger.give(holder, gpu, bytes);
+        Ok(())
+    }
+
+    fn context_open(&mut self, holder: HolderId, gpu: usize, _bytes: u64) -> Result<(), Answer> {
+        self.must_be_there(gpu)?;
+        self.must_be_free(holder, gpu)?;
+        let bytes = self.machine.context_bytes();
+        self.ledger.open_context(holder, gpu, bytes).map_err(|Full| self.out_of_memory(holder, gpu))?;
+        self.publish_holders();
+        Ok(())
+    }
+
+    fn context_close(&mut self, holder: HolderId, gpu: usize, _bytes: u64) -> Result<(), Answer> {
+        self.ledger.close(holder, gpu);
+        self.processes.remove(&(holder, gpu));
+        self.publish_holders();
+        Ok(())
+    }
+
+    fn memory_info(&mut self, session: &Session, frame: &Frame) -> Answer {
+        let gpu = frame.head.args[0];
+        let Some(gpu) = self.gpu(gpu) else {
+            return no_such_gpu(gpu);
+        };
+        match self.must_be_there(gpu) {
+            Ok(()) => self.balance(session.holder.unwrap_or(HolderId(0)), gpu),
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn links(&self, frame: &Frame) -> Answer {
+        let gpu = frame.head.args[0];
+        let Some(gpu) = self.gpu(gpu) else {
+            return no_such_gpu(gpu);
+        };
+        let links = &self.publisher.draft().gpus[gpu].links;
+        let mask = links.iter().enumerate().filter(|(_, link)| link.up == 1).fold(0, |mask, (i, _)| mask | 1 << i);
+        Answer::ok(&[mask])
+    }
+
+    fn apply(&mut self, _session: &Session, _change: &[u8]) -> Answer {
+        Answer::refuse(Status::Refused, "this version has no changes yet")
+    }
+
+    /// Compute modes: prohibited, or taken by another process.
+    fn must_be_free(&self, holder: HolderId, gpu: usize) -> Result<(), Answer> {
+        const PROHIBITED: u32 = 2;
+        const EXCLUSIVE_PROCESS: u32 = 3;
+        let pid_of = |id| self.holders.get(id).map(|h| h.peer.pid);
+        match self.publisher.draft().gpus[gpu].modes.compute_mode {
+            PROHIBITED => Err(Answer::refuse(Status::Busy, "compute mode is prohibited")),
+            EXCLUSIVE_PROCESS => {
+                let other = self.ledger.contexts().find(|(id, g, _)| *g == gpu && pid_of(*id) != pid_of(holder));
+                match other.and_then(|(id, ..)| pid_of(id)) {
+                    Some(pid) => Err(Answer::refuse(Status::Busy, format!("taken exclusively by process {pid}"))),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn must_be_there(&self, gpu: usize) -> Result<(), Answer> {
+        match self.publisher.draft().gpus[gpu].modes.lost {
+            0 => Ok(()),
+            _ => Err(Answer::refuse(Status::GpuLost, format!("GPU {gpu} has fallen off the bus"))),
+        }
+    }
+
+    fn out_of_memory(&self, holder: HolderId, gpu: usize) -> Answer {
+        Answer { status: Status::OutOfMemory, ..self.balance(holder, gpu) }
+    }
+
+    fn balance(&self, holder: HolderId, gpu: usize) -> Answer {
+        let balance = self.ledger.balance(holder, gpu);
+        Answer::ok(&[balance.free_bytes, balance.total_bytes, balance.used_bytes])
+    }
+
+    fn gpu(&self, gpu: u64) -> Option<usize> {
+        usize::try_from(gpu).ok().filter(|gpu| *gpu < self.machine.gpu_count().min(MAX_GPUS))
+    }
+}
+
+fn no_such_gpu(gpu: u64) -> Answer {
+    Answer::refuse(Status::NoSuchGpu, format!("this tray has no GPU {gpu}"))
+}
+
+fn foreign() -> Answer {
+    Answer::refuse(
+        Status::ForeignPid,
+        "this process lives in a pid namespace that ghostd cannot see; run ghostd in the same one, or in a parent of it",
+    )
+}
+
+fn done(fine: bool, expected: &str) -> Answer {
+    if fine { Answer::ok(&[]) } else { Answer::refuse(Status::Malformed, expected) }
+}

@@ -1,11 +1,12 @@
-//! `libcupti.so.13`, load-only: it says its version and explains its codes; nothing is traced.
-//! Everything else answers not supported and is counted.
+//! `libcupti.so.13`, load-only: a profiler can open and close it, and nothing is recorded.
+//! What a profiler needs beyond that answers not supported and is counted.
 
-#![forbid(unsafe_code)]
+#![cfg_attr(not(test), forbid(unsafe_code))]
 
 use ghost_abi::{Out, Texts};
 use std::ffi::c_char;
 
+mod activity;
 mod names;
 
 ghost_abi::library! {
@@ -15,11 +16,14 @@ ghost_abi::library! {
 
 ghost_abi::status! {
     /// Codes that are answered here.
-    pub Error for Cupti { InvalidParameter = 1 } faults: InvalidParameter
+    pub Error for Cupti {
+        InvalidParameter = 1, MaxLimitReached = 12, QueueEmpty = 18, InvalidKind = 21, MultipleSubscribers = 39,
+    }
+    faults: InvalidParameter
 }
 
 /// Every row of the library.
-pub static TABLE: ghost_abi::Table = &[ROWS, names::ABSENT];
+pub static TABLE: ghost_abi::Table = &[ROWS, activity::ROWS, names::ABSENT];
 
 /// `CUPTI_API_VERSION` of CUDA 13.2.
 const VERSION: u32 = 130_202;
@@ -48,8 +52,12 @@ static TEXTS: Texts = Texts {
     known: &[
         (0, c"CUPTI_SUCCESS"),
         (1, c"CUPTI_ERROR_INVALID_PARAMETER"),
+        (12, c"CUPTI_ERROR_MAX_LIMIT_REACHED"),
         (15, c"CUPTI_ERROR_NOT_INITIALIZED"),
+        (18, c"CUPTI_ERROR_QUEUE_EMPTY"),
+        (21, c"CUPTI_ERROR_INVALID_KIND"),
         (27, c"CUPTI_ERROR_NOT_SUPPORTED"),
+        (39, c"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"),
         (999, c"CUPTI_ERROR_UNKNOWN"),
     ],
     other: c"CUPTI_ERROR_UNKNOWN",

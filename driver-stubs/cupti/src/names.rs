@@ -5,37 +5,31 @@ use crate::Cupti;
 
 ghost_abi::absent! { Cupti;
     cuptiActivityConfigurePCSampling cuptiActivityConfigureUnifiedMemoryCounter
-    cuptiActivityDisable cuptiActivityDisableContext cuptiActivityDisable_v2 cuptiActivityEnable
-    cuptiActivityEnableAllSyncRecords cuptiActivityEnableAllocationSource
-    cuptiActivityEnableAndDump cuptiActivityEnableAndDump_v2 cuptiActivityEnableBufferSummary
-    cuptiActivityEnableContext cuptiActivityEnableCudaEventDeviceTimestamps
-    cuptiActivityEnableDeviceGraph cuptiActivityEnableDriverApi cuptiActivityEnableHWTrace
-    cuptiActivityEnableLatencyTimestamps cuptiActivityEnableLaunchAttributes
-    cuptiActivityEnableRawTimestamps cuptiActivityEnableRawTimestamps_v2
-    cuptiActivityEnableRuntimeApi cuptiActivityEnable_v2 cuptiActivityFlush cuptiActivityFlushAll
+    cuptiActivityDisableContext cuptiActivityDisable_v2 cuptiActivityEnableAllSyncRecords
+    cuptiActivityEnableAllocationSource cuptiActivityEnableAndDump cuptiActivityEnableAndDump_v2
+    cuptiActivityEnableBufferSummary cuptiActivityEnableContext cuptiActivityEnableDeviceGraph
+    cuptiActivityEnableHWTrace cuptiActivityEnableLatencyTimestamps
+    cuptiActivityEnableLaunchAttributes cuptiActivityEnableRawTimestamps
+    cuptiActivityEnableRawTimestamps_v2 cuptiActivityEnable_v2 cuptiActivityFlush
     cuptiActivityFlushPeriod cuptiActivityGetAttribute cuptiActivityGetAttribute_v2
-    cuptiActivityGetEnabledKinds cuptiActivityGetNextRecord cuptiActivityGetNumDroppedRecords
-    cuptiActivityGetNvtxExtPayloadAttr cuptiActivityGetNvtxExtPayloadEntryTypeInfo
-    cuptiActivityGetStructSize cuptiActivityPopExternalCorrelationId
-    cuptiActivityPushExternalCorrelationId cuptiActivityRegisterCallbacks
-    cuptiActivityRegisterCallbacks_v2 cuptiActivityRegisterTimestampCallback
-    cuptiActivitySetAttribute cuptiActivitySetAttribute_v2 cuptiComputeCapabilitySupported
+    cuptiActivityGetEnabledKinds cuptiActivityGetNvtxExtPayloadAttr
+    cuptiActivityGetNvtxExtPayloadEntryTypeInfo cuptiActivityGetStructSize
+    cuptiActivityRegisterCallbacks_v2 cuptiActivitySetAttribute_v2 cuptiComputeCapabilitySupported
     cuptiDeviceEnumEventDomains cuptiDeviceEnumMetrics cuptiDeviceGetAttribute
     cuptiDeviceGetChipName cuptiDeviceGetEventDomainAttribute cuptiDeviceGetNumEventDomains
     cuptiDeviceGetNumMetrics cuptiDeviceSupported cuptiDeviceVirtualizationMode
-    cuptiDisableKernelReplayMode cuptiDisableLibcuda cuptiEnableAllDomains cuptiEnableCallback
-    cuptiEnableCigMode cuptiEnableDomain cuptiEnableKernelReplayMode cuptiEnumEventDomains
-    cuptiEnumMetrics cuptiEventDomainEnumEvents cuptiEventDomainGetAttribute
-    cuptiEventDomainGetNumEvents cuptiEventGetAttribute cuptiEventGetIdFromName
-    cuptiEventGroupAddEvent cuptiEventGroupCreate cuptiEventGroupDestroy cuptiEventGroupDisable
-    cuptiEventGroupEnable cuptiEventGroupGetAttribute cuptiEventGroupReadAllEvents
-    cuptiEventGroupReadEvent cuptiEventGroupRemoveAllEvents cuptiEventGroupRemoveEvent
-    cuptiEventGroupResetAllEvents cuptiEventGroupSetAttribute cuptiEventGroupSetDisable
-    cuptiEventGroupSetEnable cuptiEventGroupSetsCreate cuptiEventGroupSetsDestroy cuptiFinalize
-    cuptiGetAutoBoostState cuptiGetCallbackName cuptiGetCallbackState cuptiGetContextId
-    cuptiGetCubinCrc cuptiGetDeviceId cuptiGetEnabledCallbacks cuptiGetGlobalCallbackState
-    cuptiGetGraphExecId cuptiGetGraphId cuptiGetGraphNodeId cuptiGetNumContexts
-    cuptiGetNumEventDomains cuptiGetNumMetrics cuptiGetRecommendedBufferSize
+    cuptiDisableKernelReplayMode cuptiDisableLibcuda cuptiEnableCigMode
+    cuptiEnableKernelReplayMode cuptiEnumEventDomains cuptiEnumMetrics cuptiEventDomainEnumEvents
+    cuptiEventDomainGetAttribute cuptiEventDomainGetNumEvents cuptiEventGetAttribute
+    cuptiEventGetIdFromName cuptiEventGroupAddEvent cuptiEventGroupCreate cuptiEventGroupDestroy
+    cuptiEventGroupDisable cuptiEventGroupEnable cuptiEventGroupGetAttribute
+    cuptiEventGroupReadAllEvents cuptiEventGroupReadEvent cuptiEventGroupRemoveAllEvents
+    cuptiEventGroupRemoveEvent cuptiEventGroupResetAllEvents cuptiEventGroupSetAttribute
+    cuptiEventGroupSetDisable cuptiEventGroupSetEnable cuptiEventGroupSetsCreate
+    cuptiEventGroupSetsDestroy cuptiGetAutoBoostState cuptiGetCallbackName cuptiGetCallbackState
+    cuptiGetContextId cuptiGetCubinCrc cuptiGetDeviceId cuptiGetEnabledCallbacks
+    cuptiGetGlobalCallbackState cuptiGetGraphExecId cuptiGetGraphId cuptiGetGraphNodeId
+    cuptiGetNumContexts cuptiGetNumEventDomains cuptiGetNumMetrics cuptiGetRecommendedBufferSize
     cuptiGetSassToSourceCorrelation cuptiGetStreamId cuptiGetStreamIdEx cuptiGetThreadIdType
     cuptiGetTimestamp cuptiKernelReplaySubscribeUpdate cuptiMetricCreateEventGroupSets
     cuptiMetricEnumEvents cuptiMetricEnumProperties cuptiMetricGetAttribute
@@ -74,5 +68,5 @@ ghost_abi::absent! { Cupti;
     cuptiSassMetricsFlushData cuptiSassMetricsGetDataProperties cuptiSassMetricsGetMetrics
     cuptiSassMetricsGetNumOfMetrics cuptiSassMetricsGetProperties cuptiSassMetricsSetConfig
     cuptiSassMetricsUnsetConfig cuptiSetEventCollectionMode cuptiSetThreadIdType cuptiStateQuery
-    cuptiSubscribe cuptiSubscribe_v2 cuptiSupportedDomains cuptiUnsubscribe
+    cuptiSubscribe_v2 cuptiSupportedDomains
 }

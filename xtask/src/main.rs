@@ -2,6 +2,7 @@
 //! It uses no crate of the workspace and changes no source file.
 
 mod arrows;
+mod coverage;
 mod elf;
 mod libraries;
 mod licences;
@@ -23,6 +24,8 @@ enum Task {
     /// Open libraries and list what is mapped (used by verify)
     #[command(hide = true)]
     Probe { names: Vec<String> },
+    /// Count the functions of each library that have a handler
+    Coverage(coverage::Options),
     /// Fail on an edge between workspace crates that the design does not allow
     Arrows,
     /// Fail on a dependency whose licence is not in deny.toml
@@ -44,6 +47,7 @@ fn run(task: Task) -> Result<()> {
         Task::Stubs(options) => stubs::run(&options),
         Task::Verify(options) => verify::run(&options),
         Task::Probe { names } => verify::probe(&names),
+        Task::Coverage(options) => coverage::run(&options),
         Task::Arrows => arrows::run(),
         Task::Licences => licences::run(),
     }

@@ -36,16 +36,8 @@ pub enum DType {
 
 impl DType {
     /// Every type.
-    pub const ALL: [Self; 8] = [
-        Self::Bf16,
-        Self::Fp16,
-        Self::Fp8,
-        Self::Fp4,
-        Self::Int8,
-        Self::Tf32,
-        Self::Fp32,
-        Self::Fp64,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Bf16, Self::Fp16, Self::Fp8, Self::Fp4, Self::Int8, Self::Tf32, Self::Fp32, Self::Fp64];
 
     /// Size of one element in bits.
     #[must_use]

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::LinkFault;
 use crate::ids::{
-    CliqueId, GpuIndex, GpuLocation, LinkIndex, PartitionId, PortIndex, PortRef, SwitchIndex,
-    TrayIndex, Uuid,
+    CliqueId, GpuIndex, GpuLocation, LinkIndex, PartitionId, PortIndex, PortRef, SwitchIndex, TrayIndex, Uuid,
 };
 use crate::rack::{NvlinkApply, Rack};
 use crate::refusal::Refusal;
@@ -37,11 +36,7 @@ pub struct PortFacts {
 
 impl PortFacts {
     const fn sound(port: PortRef) -> Self {
-        Self {
-            port,
-            enabled: true,
-            fault: None,
-        }
+        Self { port, enabled: true, fault: None }
     }
 
     /// Whether traffic can flow through it.
@@ -87,17 +82,11 @@ impl Domain {
             nvlink_apply: rack.fabric.nvlink_apply,
             gpus,
             switches: rack.switches.iter().map(|switch| switch.chips).sum(),
-            ports_per_switch: rack
-                .switches
-                .first()
-                .map_or(0, |switch| switch.ports_per_chip),
+            ports_per_switch: rack.switches.first().map_or(0, |switch| switch.ports_per_chip),
             partitions: BTreeMap::new(),
             ports: Vec::new(),
         };
-        let everyone = Partition {
-            name: DEFAULT_NAME.to_owned(),
-            members: domain.locations().collect(),
-        };
+        let everyone = Partition { name: DEFAULT_NAME.to_owned(), members: domain.locations().collect() };
         domain.partitions.insert(PartitionId::DEFAULT, everyone);
         domain
     }
@@ -105,20 +94,14 @@ impl Domain {
     /// Every GPU, tray by tray.
     pub fn locations(&self) -> impl Iterator<Item = GpuLocation> + '_ {
         self.gpus.iter().enumerate().flat_map(|(tray, &gpus)| {
-            (0..gpus).map(move |gpu| GpuLocation {
-                tray: TrayIndex(tray as u16),
-                gpu: GpuIndex(gpu),
-            })
+            (0..gpus).map(move |gpu| GpuLocation { tray: TrayIndex(tray as u16), gpu: GpuIndex(gpu) })
         })
     }
 
     /// The partition a GPU belongs to.
     #[must_use]
     pub fn partition_of(&self, location: GpuLocation) -> Option<PartitionId> {
-        self.partitions
-            .iter()
-            .find(|(_, partition)| partition.members.contains(&location))
-            .map(|(id, _)| *id)
+        self.partitions.iter().find(|(_, partition)| partition.members.contains(&location)).map(|(id, _)| *id)
     }
 
     /// The clique that goes with a partition.
@@ -139,20 +122,12 @@ impl Domain {
         if self.switches == 0 {
             return None;
         }
-        let before: u16 = self
-            .gpus
-            .iter()
-            .take(location.tray.index())
-            .map(|&gpus| u16::from(gpus))
-            .sum();
+        let before: u16 = self.gpus.iter().take(location.tray.index()).map(|&gpus| u16::from(gpus)).sum();
         let gpu = before + u16::from(location.gpu.0);
         let link = u16::from(link.0);
         let each = u16::from(links).div_ceil(self.switches);
         let port = PortIndex(gpu * each + link / self.switches);
-        Some(PortRef {
-            switch: SwitchIndex(link % self.switches),
-            port,
-        })
+        Some(PortRef { switch: SwitchIndex(link % self.switches), port })
     }
 
     /// The facts of a port.
@@ -169,9 +144,7 @@ impl Domain {
 
     /// Keeps only what is not simply enabled and sound, so that mending a port restores exactly.
     pub(crate) fn set_port(&mut self, facts: PortFacts) {
-        let place = self
-            .ports
-            .binary_search_by_key(&facts.port, |facts| facts.port);
+        let place = self.ports.binary_search_by_key(&facts.port, |facts| facts.port);
         match (place, facts == PortFacts::sound(facts.port)) {
             (Ok(place), true) => drop(self.ports.remove(place)),
             (Ok(place), false) => self.ports[place] = facts,

@@ -10,17 +10,10 @@ use crate::machine::PowerState;
 /// One consequence of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
-#[expect(
-    missing_docs,
-    reason = "the fields are those of the change or of the fact"
-)]
+#[expect(missing_docs, reason = "the fields are those of the change or of the fact")]
 pub enum Event {
     /// A link went up or down.
-    LinkChanged {
-        gpu: GpuIndex,
-        link: LinkIndex,
-        state: LinkState,
-    },
+    LinkChanged { gpu: GpuIndex, link: LinkIndex, state: LinkState },
     /// A switch port was enabled, disabled, faulted or mended.
     PortChanged { port: PortRef, up: bool },
     /// An InfiniBand adapter's port went up or down.
@@ -34,21 +27,11 @@ pub enum Event {
     /// A GPU was reset: what ran on it is gone.
     GpuReset { gpu: GpuIndex },
     /// An Xid was reported.
-    Xid {
-        gpu: GpuIndex,
-        code: u32,
-        pid: Option<u32>,
-        time_ns: u64,
-    },
+    Xid { gpu: GpuIndex, code: u32, pid: Option<u32>, time_ns: u64 },
     /// Xids were cleared.
     XidsCleared { gpu: GpuIndex },
     /// Memory errors were counted.
-    EccErrors {
-        gpu: GpuIndex,
-        location: EccLocation,
-        severity: EccSeverity,
-        count: u64,
-    },
+    EccErrors { gpu: GpuIndex, location: EccLocation, severity: EccSeverity, count: u64 },
     /// Memory error counters and remapped rows are zero.
     EccCleared { gpu: GpuIndex },
     /// Rows wait to be remapped, or could not be.
@@ -56,11 +39,7 @@ pub enum Event {
     /// A power limit is another.
     PowerLimitChanged { gpu: GpuIndex, milliwatts: u32 },
     /// Locked clocks are others.
-    ClocksChanged {
-        gpu: GpuIndex,
-        min_mhz: u32,
-        max_mhz: u32,
-    },
+    ClocksChanged { gpu: GpuIndex, min_mhz: u32, max_mhz: u32 },
     /// Persistence, compute or (pending) ECC mode is another.
     ModeChanged { gpu: GpuIndex },
     /// The coolant is warmer or colder.

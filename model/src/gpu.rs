@@ -200,9 +200,7 @@ pub struct Fabric {
 }
 
 /// What an administrator has to do for the GPU, in order of severity.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variants are NVML's words")]
 pub enum RecoveryAction {
@@ -255,10 +253,7 @@ impl Gpu {
     /// Links that are up.
     #[must_use]
     pub fn links_up(&self) -> u8 {
-        self.links
-            .iter()
-            .filter(|link| link.state == LinkState::Up)
-            .count() as u8
+        self.links.iter().filter(|link| link.state == LinkState::Up).count() as u8
     }
 
     /// One link.
@@ -270,34 +265,20 @@ impl Gpu {
     /// What an administrator has to do.
     #[must_use]
     pub fn recovery_action(&self) -> RecoveryAction {
-        let lost = if self.lost {
-            RecoveryAction::Reboot
-        } else {
-            RecoveryAction::None
-        };
-        let rows = if self.rows.pending() {
-            RecoveryAction::Reset
-        } else {
-            RecoveryAction::None
-        };
+        let lost = if self.lost { RecoveryAction::Reboot } else { RecoveryAction::None };
+        let rows = if self.rows.pending() { RecoveryAction::Reset } else { RecoveryAction::None };
         self.xid_recovery.max(lost).max(rows)
     }
 
     /// The highest SM clock that locked clocks allow, MHz.
     #[must_use]
     pub fn sm_ceiling_mhz(&self) -> u32 {
-        self.limits
-            .sm_lock
-            .map_or(self.limits.sm_max_mhz, |lock| lock.max_mhz)
+        self.limits.sm_lock.map_or(self.limits.sm_max_mhz, |lock| lock.max_mhz)
     }
 
     /// What [`crate::cost::cost`] asks about this GPU at this temperature.
     #[must_use]
-    pub fn cost_state(
-        &self,
-        profile: &Profile,
-        temperature_millidegrees: i32,
-    ) -> crate::cost::State {
+    pub fn cost_state(&self, profile: &Profile, temperature_millidegrees: i32) -> crate::cost::State {
         let cooled = crate::power::thermal_ceiling_mhz(profile, temperature_millidegrees);
         crate::cost::State {
             sm_clock_mhz: self.sm_ceiling_mhz().min(cooled),
@@ -322,18 +303,11 @@ impl Gpu {
         self.ecc.mode.current = self.ecc.mode.pending;
         self.ecc.volatile = EccCounts::default();
         let rows = &mut self.rows;
-        rows.corrected = rows
-            .corrected
-            .saturating_add(std::mem::take(&mut rows.pending_corrected));
-        rows.uncorrected = rows
-            .uncorrected
-            .saturating_add(std::mem::take(&mut rows.pending_uncorrected));
+        rows.corrected = rows.corrected.saturating_add(std::mem::take(&mut rows.pending_corrected));
+        rows.uncorrected = rows.uncorrected.saturating_add(std::mem::take(&mut rows.pending_uncorrected));
         self.xid_recovery = RecoveryAction::None;
         self.limits.sm_lock = None;
-        self.modes = Modes {
-            persistence,
-            compute: ComputeMode::Default,
-        };
+        self.modes = Modes { persistence, compute: ComputeMode::Default };
         for link in &mut self.links {
             link.fault = link.fault.filter(|fault| fault.sticky);
         }

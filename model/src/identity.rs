@@ -130,10 +130,7 @@ impl Seed {
 
     /// Three digits of kind, then ten derived ones.
     fn serial(self, kind: Kind, place: u64, prefix: u32) -> String {
-        format!(
-            "{prefix:03}{:010}",
-            self.number(kind, place) % 10_000_000_000
-        )
+        format!("{prefix:03}{:010}", self.number(kind, place) % 10_000_000_000)
     }
 }
 
@@ -161,9 +158,7 @@ mod tests {
 
     #[test]
     fn the_two_gpus_of_a_superchip_share_a_serial_and_nothing_else() {
-        let gpus: Vec<_> = (0..4)
-            .map(|gpu| Seed(7).gpu(TrayIndex(0), GpuIndex(gpu), 2))
-            .collect();
+        let gpus: Vec<_> = (0..4).map(|gpu| Seed(7).gpu(TrayIndex(0), GpuIndex(gpu), 2)).collect();
         assert_eq!(gpus[0].serial, gpus[1].serial);
         assert_eq!(gpus[2].serial, gpus[3].serial);
         assert_ne!(gpus[1].serial, gpus[2].serial);
@@ -176,10 +171,7 @@ mod tests {
     #[test]
     fn a_uuid_is_shaped_as_version_4() {
         for gpu in 0..64 {
-            let text = Seed(u64::from(gpu))
-                .gpu(TrayIndex(3), GpuIndex(gpu), 2)
-                .uuid
-                .to_string();
+            let text = Seed(u64::from(gpu)).gpu(TrayIndex(3), GpuIndex(gpu), 2).uuid.to_string();
             assert_eq!(text.as_bytes()[14], b'4');
             assert!(b"89ab".contains(&text.as_bytes()[19]));
         }
@@ -187,19 +179,10 @@ mod tests {
 
     #[test]
     fn identity_follows_from_the_seed_alone() {
-        assert_eq!(
-            Seed(1).gpu(TrayIndex(0), GpuIndex(0), 2),
-            Seed(1).gpu(TrayIndex(0), GpuIndex(0), 2)
-        );
+        assert_eq!(Seed(1).gpu(TrayIndex(0), GpuIndex(0), 2), Seed(1).gpu(TrayIndex(0), GpuIndex(0), 2));
         assert_ne!(Seed(1).cluster_uuid(), Seed(2).cluster_uuid());
-        assert_ne!(
-            Seed(1).tray(TrayIndex(0)).board_serial,
-            Seed(1).tray(TrayIndex(1)).board_serial
-        );
-        assert_eq!(
-            Seed(1).tray(TrayIndex(0)).chassis_serial,
-            Seed(1).tray(TrayIndex(1)).chassis_serial
-        );
+        assert_ne!(Seed(1).tray(TrayIndex(0)).board_serial, Seed(1).tray(TrayIndex(1)).board_serial);
+        assert_eq!(Seed(1).tray(TrayIndex(0)).chassis_serial, Seed(1).tray(TrayIndex(1)).chassis_serial);
     }
 
     #[test]

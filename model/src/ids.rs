@@ -72,11 +72,7 @@ impl PartitionId {
     /// `None` outside 1..=32766.
     #[must_use]
     pub const fn new(id: u16) -> Option<Self> {
-        if id >= 1 && id <= Self::DEFAULT.0 {
-            Some(Self(id))
-        } else {
-            None
-        }
+        if id >= 1 && id <= Self::DEFAULT.0 { Some(Self(id)) } else { None }
     }
 
     /// The number.
@@ -107,8 +103,7 @@ impl fmt::Display for PartitionId {
 impl<'de> Deserialize<'de> for PartitionId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = u16::deserialize(deserializer)?;
-        Self::new(id)
-            .ok_or_else(|| de::Error::custom(format!("partition id {id}: expected 1 to 32766")))
+        Self::new(id).ok_or_else(|| de::Error::custom(format!("partition id {id}: expected 1 to 32766")))
     }
 }
 
@@ -195,9 +190,7 @@ impl Serialize for Uuid {
 
 impl<'de> Deserialize<'de> for Uuid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
@@ -216,19 +209,12 @@ pub struct BusId {
 
 /// The text is not a PCI address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a PCI address: expected domain:bus:device.function in hexadecimal, such as 0008:01:00.0"
-)]
+#[error("`{0}` is not a PCI address: expected domain:bus:device.function in hexadecimal, such as 0008:01:00.0")]
 pub struct NotABusId(pub String);
 
 impl fmt::Display for BusId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            domain,
-            bus,
-            device,
-            function,
-        } = self;
+        let Self { domain, bus, device, function } = self;
         write!(f, "{domain:04x}:{bus:02x}:{device:02x}.{function}")
     }
 }
@@ -245,9 +231,7 @@ fn parse_bus_id(text: &str) -> Option<BusId> {
     let (address, function) = text.split_once('.')?;
     let mut parts = address.split(':');
     let (domain, bus, device) = (parts.next()?, parts.next()?, parts.next()?);
-    let plain = [domain, bus, device, function]
-        .iter()
-        .all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let plain = [domain, bus, device, function].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()));
     if parts.next().is_some() || !plain {
         return None;
     }
@@ -268,9 +252,7 @@ impl Serialize for BusId {
 
 impl<'de> Deserialize<'de> for BusId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
@@ -283,12 +265,7 @@ mod tests {
         let uuid = Uuid([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255]);
         assert_eq!(uuid.to_string(), "01020304-0506-0708-090a-0b0c0d0e0fff");
         assert_eq!(uuid.to_string().parse(), Ok(uuid));
-        for bad in [
-            "",
-            "0102",
-            "0102030405060708090a0b0c0d0e0fff",
-            "+1020304-0506-0708-090a-0b0c0d0e0fff",
-        ] {
+        for bad in ["", "0102", "0102030405060708090a0b0c0d0e0fff", "+1020304-0506-0708-090a-0b0c0d0e0fff"] {
             assert!(bad.parse::<Uuid>().is_err(), "{bad}");
         }
     }
@@ -298,14 +275,7 @@ mod tests {
         let id: BusId = "0008:01:00.0".parse().unwrap();
         assert_eq!("00000008:01:00.0".parse(), Ok(id));
         assert_eq!(id.to_string(), "0008:01:00.0");
-        for bad in [
-            "",
-            "08:01",
-            "0008:01:00",
-            "0008:01:20.0",
-            "0008:01:00.9",
-            "g:0:0.0",
-        ] {
+        for bad in ["", "08:01", "0008:01:00", "0008:01:20.0", "0008:01:00.9", "g:0:0.0"] {
             assert!(bad.parse::<BusId>().is_err(), "{bad}");
         }
     }

@@ -22,13 +22,13 @@ pub use cost::{Cost, DType, Engine, Operation, State, cost};
 pub use domain::{Domain, Partition, PortFacts};
 pub use event::Event;
 pub use gpu::{
-    ClockLock, ComputeMode, Ecc, EccCounts, EccLocation, EccMode, EccSeverity, Fabric, Gpu, Limits,
-    Link, LinkFault, LinkFaultKind, LinkState, Modes, RecoveryAction, RowRemap,
+    ClockLock, ComputeMode, Ecc, EccCounts, EccLocation, EccMode, EccSeverity, Fabric, Gpu, Limits, Link, LinkFault,
+    LinkFaultKind, LinkState, Modes, RecoveryAction, RowRemap,
 };
 pub use identity::{GpuIdentity, Seed, TrayIdentity};
 pub use ids::{
-    BusId, CliqueId, GpuIndex, GpuLocation, HcaIndex, LinkIndex, NotABusId, NotAUuid, PartitionId,
-    PortIndex, PortRef, SwitchIndex, TrayIndex, Uuid,
+    BusId, CliqueId, GpuIndex, GpuLocation, HcaIndex, LinkIndex, NotABusId, NotAUuid, PartitionId, PortIndex, PortRef,
+    SwitchIndex, TrayIndex, Uuid,
 };
 pub use machine::{Hca, Idle, Machine, PowerAction, PowerState};
 pub use profile::{Profile, ProfileError};

@@ -7,8 +7,7 @@ use crate::change::{self, Change};
 use crate::domain::Domain;
 use crate::event::Event;
 use crate::gpu::{
-    ComputeMode, Ecc, EccCounts, EccMode, Fabric, Gpu, Limits, Link, LinkState, Modes,
-    RecoveryAction, RowRemap,
+    ComputeMode, Ecc, EccCounts, EccMode, Fabric, Gpu, Limits, Link, LinkState, Modes, RecoveryAction, RowRemap,
 };
 use crate::identity::TrayIdentity;
 use crate::ids::{BusId, GpuIndex, GpuLocation, HcaIndex, LinkIndex, TrayIndex};
@@ -106,15 +105,13 @@ impl Machine {
             pstate: rack.idle.pstate.unwrap_or(profile.clocks.idle_pstate),
             power_milliwatts: rack.idle.power_milliwatts,
         };
-        let hcas = (0..rack.infiniband.hcas_per_tray)
-            .map(HcaIndex)
-            .map(|index| Hca {
-                index,
-                name: format!("mlx5_{index}"),
-                guid: seed.hca_guid(tray, index),
-                rate_gbps: rack.infiniband.rate_gbps,
-                enabled: true,
-            });
+        let hcas = (0..rack.infiniband.hcas_per_tray).map(HcaIndex).map(|index| Hca {
+            index,
+            name: format!("mlx5_{index}"),
+            guid: seed.hca_guid(tray, index),
+            rate_gbps: rack.infiniband.rate_gbps,
+            enabled: true,
+        });
         Some(Self {
             tray,
             name: facts.name.clone(),
@@ -126,9 +123,7 @@ impl Machine {
             inlet_offset_millidegrees: 0,
             idle,
             persistence_default: profile.product.persistence_enabled,
-            gpus: (0..facts.gpus)
-                .map(|gpu| new_gpu(rack, profile, &domain, tray, GpuIndex(gpu)))
-                .collect(),
+            gpus: (0..facts.gpus).map(|gpu| new_gpu(rack, profile, &domain, tray, GpuIndex(gpu))).collect(),
             hcas: hcas.collect(),
             domain,
         })
@@ -155,9 +150,7 @@ impl Machine {
     /// Idle draw of one GPU, milliwatts.
     #[must_use]
     pub fn idle_milliwatts(&self, profile: &Profile, gpu: &Gpu) -> u32 {
-        self.idle
-            .power_milliwatts
-            .unwrap_or_else(|| crate::power::idle_milliwatts(profile, gpu.variation_milli))
+        self.idle.power_milliwatts.unwrap_or_else(|| crate::power::idle_milliwatts(profile, gpu.variation_milli))
     }
 
     /// Whether an adapter's port is up.
@@ -184,10 +177,7 @@ impl Machine {
     }
 
     fn no_such_gpu(&self, gpu: GpuIndex) -> Refusal {
-        Refusal::NoSuchGpu {
-            gpu,
-            gpus: self.gpus.len() as u8,
-        }
+        Refusal::NoSuchGpu { gpu, gpus: self.gpus.len() as u8 }
     }
 
     /// Brings what follows from the facts up to date, and tells what became different.
@@ -198,20 +188,13 @@ impl Machine {
                 let state = link_state(&self.domain, link, on && !gpu.lost);
                 if state != link.state {
                     link.state = state;
-                    events.push(Event::LinkChanged {
-                        gpu: gpu.index,
-                        link: LinkIndex(index as u8),
-                        state,
-                    });
+                    events.push(Event::LinkChanged { gpu: gpu.index, link: LinkIndex(index as u8), state });
                 }
             }
             let pending = gpu.needs_reset();
             if pending != gpu.reset_pending {
                 gpu.reset_pending = pending;
-                events.push(Event::ResetPendingChanged {
-                    gpu: gpu.index,
-                    pending,
-                });
+                events.push(Event::ResetPendingChanged { gpu: gpu.index, pending });
             }
         }
     }
@@ -219,9 +202,7 @@ impl Machine {
 
 /// A link is up while both ends are enabled and sound, its GPU is there and its tray is on.
 fn link_state(domain: &Domain, link: &Link, gpu_there: bool) -> LinkState {
-    let far_up = link
-        .far
-        .is_none_or(|port| domain.port(port).is_ok_and(|port| port.up()));
+    let far_up = link.far.is_none_or(|port| domain.port(port).is_ok_and(|port| port.up()));
     if gpu_there && link.enabled && link.fault.is_none() && link.far_end_up && far_up {
         LinkState::Up
     } else {
@@ -229,13 +210,7 @@ fn link_state(domain: &Domain, link: &Link, gpu_there: bool) -> LinkState {
     }
 }
 
-fn new_gpu(
-    rack: &Rack,
-    profile: &Profile,
-    domain: &Domain,
-    tray: TrayIndex,
-    index: GpuIndex,
-) -> Gpu {
+fn new_gpu(rack: &Rack, profile: &Profile, domain: &Domain, tray: TrayIndex, index: GpuIndex) -> Gpu {
     let location = GpuLocation { tray, gpu: index };
     let partition = domain.partition_of(location);
     let seed = rack.seed();
@@ -255,17 +230,9 @@ fn new_gpu(
             device: 0,
             function: 0,
         }),
-        module_id: profile
-            .topology
-            .module_ids
-            .get(index.index())
-            .copied()
-            .unwrap_or(index.0 + 1),
+        module_id: profile.topology.module_ids.get(index.index()).copied().unwrap_or(index.0 + 1),
         variation_milli: seed.variation_milli(tray, index),
-        modes: Modes {
-            persistence: profile.product.persistence_enabled,
-            compute: ComputeMode::Default,
-        },
+        modes: Modes { persistence: profile.product.persistence_enabled, compute: ComputeMode::Default },
         limits: new_limits(profile),
         links: (0..profile.nvlink.links).map(link).collect(),
         fabric: Fabric {
@@ -277,10 +244,7 @@ fn new_gpu(
         xids: Vec::new(),
         xid_recovery: RecoveryAction::None,
         ecc: Ecc {
-            mode: EccMode {
-                current: profile.memory.ecc_enabled,
-                pending: profile.memory.ecc_enabled,
-            },
+            mode: EccMode { current: profile.memory.ecc_enabled, pending: profile.memory.ecc_enabled },
             volatile: EccCounts::default(),
             aggregate: EccCounts::default(),
         },

@@ -56,8 +56,7 @@ impl Picojoules {
 /// Idle draw of one GPU; `variation_milli` (0 to 999, [`crate::Seed::variation_milli`]) places it in the profile's range.
 #[must_use]
 pub fn idle_milliwatts(profile: &Profile, variation_milli: u32) -> u32 {
-    let spread =
-        u64::from(profile.power.idle_spread_milliwatts) * u64::from(variation_milli.min(999)) / 999;
+    let spread = u64::from(profile.power.idle_spread_milliwatts) * u64::from(variation_milli.min(999)) / 999;
     profile.power.idle_milliwatts + spread as u32
 }
 
@@ -70,9 +69,7 @@ pub fn capped_share(profile: &Profile, demand_milliwatts: f64, limit_milliwatts:
         return 1.0;
     }
     let lowest = f64::from(profile.clocks.sm_min_mhz) / f64::from(profile.clocks.sm_max_mhz);
-    (room / demand_milliwatts)
-        .powf(1.0 / profile.power.clock_exponent)
-        .max(lowest)
+    (room / demand_milliwatts).powf(1.0 / profile.power.clock_exponent).max(lowest)
 }
 
 /// Draw and clock under a load; `ceiling_mhz` is what locked clocks and thermal slowdown allow.
@@ -94,27 +91,13 @@ pub fn reading(
         (true, false) => ceiling,
         (true, true) => profile.clocks.at_most((f64::from(ceiling) * share) as u32),
     };
-    PowerReading {
-        milliwatts,
-        sm_clock_mhz,
-        power_capped: load.busy && share < 1.0,
-    }
+    PowerReading { milliwatts, sm_clock_mhz, power_capped: load.busy && share < 1.0 }
 }
 
 /// One step of NVML's averaged reading: a first-order filter over the profile's window.
 #[must_use]
-pub fn average_step(
-    profile: &Profile,
-    average_milliwatts: f64,
-    milliwatts: u32,
-    dt_ns: u64,
-) -> f64 {
-    approach(
-        average_milliwatts,
-        f64::from(milliwatts),
-        dt_ns,
-        profile.power.average_window_ns / 2,
-    )
+pub fn average_step(profile: &Profile, average_milliwatts: f64, milliwatts: u32, dt_ns: u64) -> f64 {
+    approach(average_milliwatts, f64::from(milliwatts), dt_ns, profile.power.average_window_ns / 2)
 }
 
 /// The state that a constant draw leads to.
@@ -129,26 +112,11 @@ pub fn thermal_steady(profile: &Profile, milliwatts: u32) -> ThermalState {
 
 /// The state after `dt_ns` of a constant draw (exact for any step).
 #[must_use]
-pub fn thermal_step(
-    profile: &Profile,
-    state: ThermalState,
-    milliwatts: u32,
-    dt_ns: u64,
-) -> ThermalState {
+pub fn thermal_step(profile: &Profile, state: ThermalState, milliwatts: u32, dt_ns: u64) -> ThermalState {
     let steady = thermal_steady(profile, milliwatts);
     ThermalState {
-        die_millikelvin: approach(
-            state.die_millikelvin,
-            steady.die_millikelvin,
-            dt_ns,
-            profile.thermal.die_tau_ns,
-        ),
-        loop_millikelvin: approach(
-            state.loop_millikelvin,
-            steady.loop_millikelvin,
-            dt_ns,
-            profile.thermal.loop_tau_ns,
-        ),
+        die_millikelvin: approach(state.die_millikelvin, steady.die_millikelvin, dt_ns, profile.thermal.die_tau_ns),
+        loop_millikelvin: approach(state.loop_millikelvin, steady.loop_millikelvin, dt_ns, profile.thermal.loop_tau_ns),
     }
 }
 
@@ -162,8 +130,8 @@ pub fn temperature_millidegrees(
 ) -> i32 {
     // Where a GPU sits on the loop is no function of how much it draws idle: take other digits of the same number.
     let place = f64::from((variation_milli * 7 + 311) % 1000) / 999.0;
-    let coolant = f64::from(profile.thermal.coolant_millidegrees)
-        + f64::from(profile.thermal.spread_millidegrees) * place;
+    let coolant =
+        f64::from(profile.thermal.coolant_millidegrees) + f64::from(profile.thermal.spread_millidegrees) * place;
     (coolant + state.die_millikelvin + state.loop_millikelvin) as i32 + inlet_offset_millidegrees
 }
 
@@ -196,35 +164,16 @@ mod tests {
     }
 
     fn big_gemm_milliwatts() -> u32 {
-        let gemm = Gemm {
-            m: 8192,
-            n: 8192,
-            k: 8192,
-            batch: 1,
-            a_type: DType::Bf16,
-            compute: DType::Bf16,
-        };
+        let gemm = Gemm { m: 8192, n: 8192, k: 8192, batch: 1, a_type: DType::Bf16, compute: DType::Bf16 };
         cost(gb200(), &Operation::Gemm(gemm), &State::nominal(gb200())).dynamic_milliwatts
     }
 
     #[test]
     fn a_large_product_draws_between_900_and_1200_watts() {
         for variation in [0, 500, 999] {
-            let load = Load {
-                dynamic_milliwatts: big_gemm_milliwatts(),
-                busy: true,
-            };
-            let reading = reading(
-                gb200(),
-                idle_milliwatts(gb200(), variation),
-                load,
-                1_200_000,
-                2062,
-            );
-            assert!(
-                (900_001..1_200_000).contains(&reading.milliwatts),
-                "{reading:?}"
-            );
+            let load = Load { dynamic_milliwatts: big_gemm_milliwatts(), busy: true };
+            let reading = reading(gb200(), idle_milliwatts(gb200(), variation), load, 1_200_000, 2062);
+            assert!((900_001..1_200_000).contains(&reading.milliwatts), "{reading:?}");
             assert_eq!((reading.sm_clock_mhz, reading.power_capped), (2062, false));
         }
     }
@@ -242,16 +191,10 @@ mod tests {
 
     #[test]
     fn a_load_over_the_limit_is_held_at_it_by_a_lower_clock() {
-        let load = Load {
-            dynamic_milliwatts: big_gemm_milliwatts(),
-            busy: true,
-        };
+        let load = Load { dynamic_milliwatts: big_gemm_milliwatts(), busy: true };
         let reading = reading(gb200(), 165_000, load, 600_000, 2062);
         assert_eq!(reading.milliwatts, 600_000);
-        assert!(
-            reading.power_capped && reading.sm_clock_mhz < 1600,
-            "{reading:?}"
-        );
+        assert!(reading.power_capped && reading.sm_clock_mhz < 1600, "{reading:?}");
     }
 
     #[test]
@@ -273,9 +216,8 @@ mod tests {
     #[test]
     fn many_short_steps_equal_one_long_step() {
         let long = thermal_step(gb200(), ThermalState::default(), 900_000, 10_000_000_000);
-        let short = (0..100).fold(ThermalState::default(), |state, _| {
-            thermal_step(gb200(), state, 900_000, 100_000_000)
-        });
+        let short =
+            (0..100).fold(ThermalState::default(), |state, _| thermal_step(gb200(), state, 900_000, 100_000_000));
         assert!((long.loop_millikelvin - short.loop_millikelvin).abs() < 1e-6);
     }
 

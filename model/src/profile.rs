@@ -11,12 +11,10 @@ mod cost;
 mod parts;
 
 pub use cost::{
-    AttentionCost, AttentionHead, CollectiveCost, CopyCost, CostParameters, DTypeTable, GemmCost,
-    MemoryCost, Rate,
+    AttentionCost, AttentionHead, CollectiveCost, CopyCost, CostParameters, DTypeTable, GemmCost, MemoryCost, Rate,
 };
 pub use parts::{
-    AddressingMode, Clocks, CudaAttributes, Memory, NvLink, Pci, Picojoules, Power, Product,
-    Thermal, Topology,
+    AddressingMode, Clocks, CudaAttributes, Memory, NvLink, Pci, Picojoules, Power, Product, Thermal, Topology,
 };
 
 /// Everything true of every GPU of one model.
@@ -79,12 +77,10 @@ impl Profile {
     pub fn named(name: &str) -> Option<&'static Self> {
         static GB200_PARSED: OnceLock<Profile> = OnceLock::new();
         match name {
-            "gb200" => Some(
-                GB200_PARSED.get_or_init(|| match Self::parse(GB200, "gb200") {
-                    Ok(profile) => profile,
-                    Err(error) => unreachable!("an embedded profile does not parse: {error}"),
-                }),
-            ),
+            "gb200" => Some(GB200_PARSED.get_or_init(|| match Self::parse(GB200, "gb200") {
+                Ok(profile) => profile,
+                Err(error) => unreachable!("an embedded profile does not parse: {error}"),
+            })),
             _ => None,
         }
     }
@@ -94,52 +90,28 @@ impl Profile {
     /// # Errors
     /// If a key is unknown, missing or wrong, or values contradict one another.
     pub fn parse(text: &str, name: &str) -> Result<Self, ProfileError> {
-        let profile: Self = toml::from_str(text).map_err(|error| ProfileError::Syntax {
-            name: name.to_owned(),
-            message: error.to_string(),
-        })?;
+        let profile: Self = toml::from_str(text)
+            .map_err(|error| ProfileError::Syntax { name: name.to_owned(), message: error.to_string() })?;
         match profile.inconsistency() {
             None => Ok(profile),
-            Some(message) => Err(ProfileError::Inconsistent {
-                name: name.to_owned(),
-                message,
-            }),
+            Some(message) => Err(ProfileError::Inconsistent { name: name.to_owned(), message }),
         }
     }
 
     fn inconsistency(&self) -> Option<String> {
         let (clocks, power) = (&self.clocks, &self.power);
-        if clocks.sm_min_mhz == 0
-            || clocks.sm_min_mhz > clocks.sm_max_mhz
-            || clocks.sm_step_khz == 0
-        {
-            return Some(
-                "clocks: expected 0 < sm_min_mhz <= sm_max_mhz and sm_step_khz > 0".to_owned(),
-            );
+        if clocks.sm_min_mhz == 0 || clocks.sm_min_mhz > clocks.sm_max_mhz || clocks.sm_step_khz == 0 {
+            return Some("clocks: expected 0 < sm_min_mhz <= sm_max_mhz and sm_step_khz > 0".to_owned());
         }
-        let limits = [
-            power.limit_min_milliwatts,
-            power.limit_default_milliwatts,
-            power.limit_max_milliwatts,
-        ];
+        let limits = [power.limit_min_milliwatts, power.limit_default_milliwatts, power.limit_max_milliwatts];
         if !limits.is_sorted() || limits[0] <= power.idle_milliwatts {
-            return Some(
-                "power: expected idle < limit_min <= limit_default <= limit_max".to_owned(),
-            );
+            return Some("power: expected idle < limit_min <= limit_default <= limit_max".to_owned());
         }
         if self.cuda.multiprocessors == 0 || self.memory.total_mib <= self.memory.reserved_mib {
-            return Some(
-                "expected cuda.multiprocessors > 0 and memory.total_mib > memory.reserved_mib"
-                    .to_owned(),
-            );
+            return Some("expected cuda.multiprocessors > 0 and memory.total_mib > memory.reserved_mib".to_owned());
         }
-        if self.topology.gpus_per_superchip == 0
-            || self.topology.bus_ids.len() != self.topology.module_ids.len()
-        {
-            return Some(
-                "topology: expected gpus_per_superchip > 0 and as many bus_ids as module_ids"
-                    .to_owned(),
-            );
+        if self.topology.gpus_per_superchip == 0 || self.topology.bus_ids.len() != self.topology.module_ids.len() {
+            return Some("topology: expected gpus_per_superchip > 0 and as many bus_ids as module_ids".to_owned());
         }
         self.cost.inconsistency()
     }
@@ -159,17 +131,11 @@ mod tests {
     fn gb200_reads_as_the_capture_does() {
         let gb200 = Profile::named("gb200").unwrap();
         assert_eq!(gb200.product.name, "NVIDIA GB200");
-        assert_eq!(
-            (gb200.memory.total_mib, gb200.memory.reserved_mib),
-            (189_471, 742)
-        );
+        assert_eq!((gb200.memory.total_mib, gb200.memory.reserved_mib), (189_471, 742));
         assert_eq!(gb200.power.limit_default_milliwatts, 1_200_000);
         assert_eq!(gb200.cuda.multiprocessors, 152);
         assert_eq!(gb200.topology.module_ids, [2, 1, 4, 3]);
-        assert_eq!(
-            gb200.bus_id(crate::ids::GpuIndex(2)).unwrap().to_string(),
-            "0018:01:00.0"
-        );
+        assert_eq!(gb200.bus_id(crate::ids::GpuIndex(2)).unwrap().to_string(), "0018:01:00.0");
     }
 
     #[test]
@@ -180,13 +146,7 @@ mod tests {
 
     #[test]
     fn limits_that_contradict_one_another_are_refused() {
-        let text = GB200.replace(
-            "limit_min_milliwatts = 200_000",
-            "limit_min_milliwatts = 2_000_000",
-        );
-        assert!(matches!(
-            Profile::parse(&text, "gb200"),
-            Err(ProfileError::Inconsistent { .. })
-        ));
+        let text = GB200.replace("limit_min_milliwatts = 200_000", "limit_min_milliwatts = 2_000_000");
+        assert!(matches!(Profile::parse(&text, "gb200"), Err(ProfileError::Inconsistent { .. })));
     }
 }

@@ -187,16 +187,12 @@ const NVL72: &str = include_str!("../racks/nvl72.toml");
 
 impl Rack {
     /// Racks that ship with the project: name and text.
-    pub const EMBEDDED: &'static [(&'static str, &'static str)] =
-        &[("nvl8", NVL8), ("nvl72", NVL72)];
+    pub const EMBEDDED: &'static [(&'static str, &'static str)] = &[("nvl8", NVL8), ("nvl72", NVL72)];
 
     /// The text of a rack that ships with the project.
     #[must_use]
     pub fn embedded(name: &str) -> Option<&'static str> {
-        Self::EMBEDDED
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, text)| *text)
+        Self::EMBEDDED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
     /// Reads a rack file; `file_name` is for messages.
@@ -222,28 +218,20 @@ impl Rack {
     /// UUID of the NVLink domain.
     #[must_use]
     pub fn cluster_uuid(&self) -> Uuid {
-        self.domain
-            .cluster_uuid
-            .unwrap_or_else(|| self.seed().cluster_uuid())
+        self.domain.cluster_uuid.unwrap_or_else(|| self.seed().cluster_uuid())
     }
 
     /// Where a GPU sits on PCI.
     #[must_use]
     pub fn bus_id(&self, tray: TrayIndex, gpu: GpuIndex, profile: &Profile) -> Option<BusId> {
-        let own = self
-            .trays
-            .get(tray.index())
-            .and_then(|tray| tray.bus_ids.get(gpu.index()));
+        let own = self.trays.get(tray.index()).and_then(|tray| tray.bus_ids.get(gpu.index()));
         own.copied().or_else(|| profile.bus_id(gpu))
     }
 
     /// The tray of this name.
     #[must_use]
     pub fn tray_named(&self, name: &str) -> Option<TrayIndex> {
-        self.trays
-            .iter()
-            .position(|tray| tray.name == name)
-            .map(|place| TrayIndex(place as u16))
+        self.trays.iter().position(|tray| tray.name == name).map(|place| TrayIndex(place as u16))
     }
 }
 

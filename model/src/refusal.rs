@@ -58,15 +58,9 @@ pub enum Refusal {
     #[error("every partition id is taken")]
     NoFreePartition,
     #[error("{location} is in partition {partition}: remove it there first")]
-    GpuInPartition {
-        location: GpuLocation,
-        partition: PartitionId,
-    },
+    GpuInPartition { location: GpuLocation, partition: PartitionId },
     #[error("{location} is not in partition {partition}")]
-    GpuNotInPartition {
-        location: GpuLocation,
-        partition: PartitionId,
-    },
+    GpuNotInPartition { location: GpuLocation, partition: PartitionId },
     #[error("GPU {gpu} is lost: power the tray off and on")]
     GpuLost { gpu: GpuIndex },
     #[error("the tray is off")]
@@ -74,10 +68,5 @@ pub enum Refusal {
     #[error("ECC is disabled on GPU {gpu}")]
     EccDisabled { gpu: GpuIndex },
     #[error("{quantity} {found}: expected {min} to {max}")]
-    OutOfRange {
-        quantity: Quantity,
-        found: i64,
-        min: i64,
-        max: i64,
-    },
+    OutOfRange { quantity: Quantity, found: i64, min: i64, max: i64 },
 }

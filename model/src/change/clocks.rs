@@ -24,27 +24,11 @@ pub(super) fn lock(machine: &mut Machine, gpu: GpuIndex, min_mhz: u32, max_mhz: 
         return Err(refused(max_mhz, min_mhz, highest));
     }
     let lock = ClockLock { min_mhz, max_mhz };
-    Ok(set(
-        &mut limits.sm_lock,
-        Some(lock),
-        Event::ClocksChanged {
-            gpu,
-            min_mhz,
-            max_mhz,
-        },
-    ))
+    Ok(set(&mut limits.sm_lock, Some(lock), Event::ClocksChanged { gpu, min_mhz, max_mhz }))
 }
 
 pub(super) fn reset(machine: &mut Machine, gpu: GpuIndex) -> Outcome {
     let limits = &mut machine.working_gpu_mut(gpu)?.limits;
     let (min_mhz, max_mhz) = (limits.sm_min_mhz, limits.sm_max_mhz);
-    Ok(set(
-        &mut limits.sm_lock,
-        None,
-        Event::ClocksChanged {
-            gpu,
-            min_mhz,
-            max_mhz,
-        },
-    ))
+    Ok(set(&mut limits.sm_lock, None, Event::ClocksChanged { gpu, min_mhz, max_mhz }))
 }

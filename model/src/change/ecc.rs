@@ -26,12 +26,7 @@ pub(super) fn errors(
         let counter = counter(counts, location, severity);
         *counter = counter.saturating_add(count);
     }
-    Ok(vec![Event::EccErrors {
-        gpu,
-        location,
-        severity,
-        count,
-    }])
+    Ok(vec![Event::EccErrors { gpu, location, severity, count }])
 }
 
 pub(super) fn clear(machine: &mut Machine, gpu: GpuIndex) -> Outcome {
@@ -41,11 +36,7 @@ pub(super) fn clear(machine: &mut Machine, gpu: GpuIndex) -> Outcome {
     facts.ecc.aggregate = EccCounts::default();
     facts.rows = RowRemap::default();
     let same = before == (facts.ecc, facts.rows);
-    Ok(if same {
-        Vec::new()
-    } else {
-        vec![Event::EccCleared { gpu }]
-    })
+    Ok(if same { Vec::new() } else { vec![Event::EccCleared { gpu }] })
 }
 
 pub(super) fn row_remap(

@@ -7,22 +7,12 @@ use crate::ids::{GpuIndex, LinkIndex};
 use crate::machine::Machine;
 use crate::refusal::Refusal;
 
-pub(super) fn admin(
-    machine: &mut Machine,
-    gpu: GpuIndex,
-    link: LinkIndex,
-    enabled: bool,
-) -> Outcome {
+pub(super) fn admin(machine: &mut Machine, gpu: GpuIndex, link: LinkIndex, enabled: bool) -> Outcome {
     link_mut(machine, gpu, link)?.enabled = enabled;
     Ok(Vec::new())
 }
 
-pub(super) fn fault(
-    machine: &mut Machine,
-    gpu: GpuIndex,
-    link: LinkIndex,
-    fault: Option<LinkFault>,
-) -> Outcome {
+pub(super) fn fault(machine: &mut Machine, gpu: GpuIndex, link: LinkIndex, fault: Option<LinkFault>) -> Outcome {
     link_mut(machine, gpu, link)?.fault = fault;
     Ok(Vec::new())
 }
@@ -34,9 +24,6 @@ pub(super) fn far_end(machine: &mut Machine, gpu: GpuIndex, link: LinkIndex, up:
 
 fn link_mut(machine: &mut Machine, gpu: GpuIndex, link: LinkIndex) -> Result<&mut Link, Refusal> {
     let links = &mut machine.gpu_mut(gpu)?.links;
-    let missing = Refusal::NoSuchLink {
-        link,
-        links: links.len() as u8,
-    };
+    let missing = Refusal::NoSuchLink { link, links: links.len() as u8 };
     links.get_mut(link.index()).ok_or(missing)
 }

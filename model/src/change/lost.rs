@@ -7,17 +7,9 @@ use crate::ids::GpuIndex;
 use crate::machine::Machine;
 
 pub(super) fn lose(machine: &mut Machine, gpu: GpuIndex) -> Outcome {
-    Ok(set(
-        &mut machine.gpu_mut(gpu)?.lost,
-        true,
-        Event::GpuLost { gpu },
-    ))
+    Ok(set(&mut machine.gpu_mut(gpu)?.lost, true, Event::GpuLost { gpu }))
 }
 
 pub(super) fn recover(machine: &mut Machine, gpu: GpuIndex) -> Outcome {
-    Ok(set(
-        &mut machine.gpu_mut(gpu)?.lost,
-        false,
-        Event::GpuRecovered { gpu },
-    ))
+    Ok(set(&mut machine.gpu_mut(gpu)?.lost, false, Event::GpuRecovered { gpu }))
 }

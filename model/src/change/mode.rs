@@ -9,11 +9,7 @@ use crate::machine::Machine;
 
 pub(super) fn persistence(machine: &mut Machine, gpu: GpuIndex, enabled: bool) -> Outcome {
     let modes = &mut machine.working_gpu_mut(gpu)?.modes;
-    Ok(set(
-        &mut modes.persistence,
-        enabled,
-        Event::ModeChanged { gpu },
-    ))
+    Ok(set(&mut modes.persistence, enabled, Event::ModeChanged { gpu }))
 }
 
 pub(super) fn compute(machine: &mut Machine, gpu: GpuIndex, mode: ComputeMode) -> Outcome {
@@ -23,9 +19,5 @@ pub(super) fn compute(machine: &mut Machine, gpu: GpuIndex, mode: ComputeMode) -
 
 pub(super) fn ecc(machine: &mut Machine, gpu: GpuIndex, enabled: bool) -> Outcome {
     let ecc = &mut machine.working_gpu_mut(gpu)?.ecc;
-    Ok(set(
-        &mut ecc.mode.pending,
-        enabled,
-        Event::ModeChanged { gpu },
-    ))
+    Ok(set(&mut ecc.mode.pending, enabled, Event::ModeChanged { gpu }))
 }

@@ -35,13 +35,7 @@ pub(super) fn create(
     };
     check_free(domain, gpus)?;
     let members: BTreeSet<_> = gpus.iter().copied().collect();
-    machine.domain.partitions.insert(
-        id,
-        Partition {
-            name: name.to_owned(),
-            members,
-        },
-    );
+    machine.domain.partitions.insert(id, Partition { name: name.to_owned(), members });
     Ok(changed(machine, id))
 }
 
@@ -49,59 +43,28 @@ pub(super) fn delete(machine: &mut Machine, partition: PartitionId) -> Outcome {
     if partition.is_default() {
         return Err(Refusal::PartitionReserved);
     }
-    machine
-        .domain
-        .partitions
-        .remove(&partition)
-        .ok_or(Refusal::NoSuchPartition { partition })?;
+    machine.domain.partitions.remove(&partition).ok_or(Refusal::NoSuchPartition { partition })?;
     Ok(changed(machine, partition))
 }
 
 pub(super) fn add(machine: &mut Machine, partition: PartitionId, gpus: &[GpuLocation]) -> Outcome {
     let missing = Refusal::NoSuchPartition { partition };
-    let here = &machine
-        .domain
-        .partitions
-        .get(&partition)
-        .ok_or(missing.clone())?
-        .members;
-    let new: Vec<_> = gpus
-        .iter()
-        .copied()
-        .filter(|gpu| !here.contains(gpu))
-        .collect();
+    let here = &machine.domain.partitions.get(&partition).ok_or(missing.clone())?.members;
+    let new: Vec<_> = gpus.iter().copied().filter(|gpu| !here.contains(gpu)).collect();
     check_free(&machine.domain, &new)?;
     if new.is_empty() {
         return Ok(Vec::new());
     }
-    machine
-        .domain
-        .partitions
-        .get_mut(&partition)
-        .ok_or(missing)?
-        .members
-        .extend(new);
+    machine.domain.partitions.get_mut(&partition).ok_or(missing)?.members.extend(new);
     Ok(changed(machine, partition))
 }
 
-pub(super) fn remove(
-    machine: &mut Machine,
-    partition: PartitionId,
-    gpus: &[GpuLocation],
-) -> Outcome {
+pub(super) fn remove(machine: &mut Machine, partition: PartitionId, gpus: &[GpuLocation]) -> Outcome {
     let missing = Refusal::NoSuchPartition { partition };
     gpus.iter().try_for_each(|&gpu| machine.domain.known(gpu))?;
-    let members = &mut machine
-        .domain
-        .partitions
-        .get_mut(&partition)
-        .ok_or(missing)?
-        .members;
+    let members = &mut machine.domain.partitions.get_mut(&partition).ok_or(missing)?.members;
     if let Some(&location) = gpus.iter().find(|gpu| !members.contains(gpu)) {
-        return Err(Refusal::GpuNotInPartition {
-            location,
-            partition,
-        });
+        return Err(Refusal::GpuNotInPartition { location, partition });
     }
     members.retain(|member| !gpus.contains(member));
     if gpus.is_empty() {
@@ -113,9 +76,7 @@ pub(super) fn remove(
 pub(super) fn assign_clique(machine: &mut Machine, gpu: GpuIndex, clique: CliqueId) -> Outcome {
     let apply = machine.domain.nvlink_apply;
     let fabric = &mut machine.gpu_mut(gpu)?.fabric;
-    Ok(take_clique(fabric, gpu, clique, apply)
-        .into_iter()
-        .collect())
+    Ok(take_clique(fabric, gpu, clique, apply).into_iter().collect())
 }
 
 /// Gives this tray's GPUs what follows from the partitions.
@@ -123,30 +84,17 @@ fn changed(machine: &mut Machine, partition: PartitionId) -> Vec<Event> {
     let mut events = vec![Event::PartitionChanged { partition }];
     let domain = &machine.domain;
     for gpu in &mut machine.gpus {
-        let now = domain.partition_of(GpuLocation {
-            tray: machine.tray,
-            gpu: gpu.index,
-        });
+        let now = domain.partition_of(GpuLocation { tray: machine.tray, gpu: gpu.index });
         if now != gpu.fabric.partition {
             gpu.fabric.partition = now;
-            events.extend(take_clique(
-                &mut gpu.fabric,
-                gpu.index,
-                domain.clique_of(now),
-                domain.nvlink_apply,
-            ));
+            events.extend(take_clique(&mut gpu.fabric, gpu.index, domain.clique_of(now), domain.nvlink_apply));
         }
     }
     events
 }
 
 /// Takes a clique at once or leaves it pending; the one in force again means that nothing is pending.
-fn take_clique(
-    fabric: &mut Fabric,
-    gpu: GpuIndex,
-    clique: CliqueId,
-    apply: NvlinkApply,
-) -> Option<Event> {
+fn take_clique(fabric: &mut Fabric, gpu: GpuIndex, clique: CliqueId, apply: NvlinkApply) -> Option<Event> {
     fabric.pending_clique = None;
     if fabric.clique == clique {
         return None;
@@ -173,23 +121,11 @@ fn check_name(domain: &Domain, name: &str) -> Result<(), Refusal> {
             max: NAME_MAX as i64,
         });
     }
-    if RESERVED.contains(&name)
-        || !name
-            .bytes()
-            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
-    {
-        return Err(Refusal::PartitionNameInvalid {
-            name: name.to_owned(),
-        });
+    if RESERVED.contains(&name) || !name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return Err(Refusal::PartitionNameInvalid { name: name.to_owned() });
     }
-    if domain
-        .partitions
-        .values()
-        .any(|partition| partition.name == name)
-    {
-        return Err(Refusal::PartitionNameTaken {
-            name: name.to_owned(),
-        });
+    if domain.partitions.values().any(|partition| partition.name == name) {
+        return Err(Refusal::PartitionNameTaken { name: name.to_owned() });
     }
     Ok(())
 }
@@ -198,10 +134,7 @@ fn check_free(domain: &Domain, gpus: &[GpuLocation]) -> Result<(), Refusal> {
     for &location in gpus {
         domain.known(location)?;
         if let Some(partition) = domain.partition_of(location) {
-            return Err(Refusal::GpuInPartition {
-                location,
-                partition,
-            });
+            return Err(Refusal::GpuInPartition { location, partition });
         }
     }
     Ok(())

@@ -20,12 +20,5 @@ pub(super) fn fault(machine: &mut Machine, port: PortRef, fault: Option<LinkFaul
 
 fn set(machine: &mut Machine, before: PortFacts, after: PortFacts) -> Vec<Event> {
     machine.domain.set_port(after);
-    if before == after {
-        Vec::new()
-    } else {
-        vec![Event::PortChanged {
-            port: after.port,
-            up: after.up(),
-        }]
-    }
+    if before == after { Vec::new() } else { vec![Event::PortChanged { port: after.port, up: after.up() }] }
 }

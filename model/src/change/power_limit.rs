@@ -18,11 +18,7 @@ pub(super) fn set_limit(machine: &mut Machine, gpu: GpuIndex, milliwatts: u32) -
             max: max.into(),
         });
     }
-    Ok(set(
-        &mut limits.power_milliwatts,
-        milliwatts,
-        Event::PowerLimitChanged { gpu, milliwatts },
-    ))
+    Ok(set(&mut limits.power_milliwatts, milliwatts, Event::PowerLimitChanged { gpu, milliwatts }))
 }
 
 pub(super) fn reset(machine: &mut Machine, gpu: GpuIndex) -> Outcome {

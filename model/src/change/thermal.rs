@@ -18,12 +18,6 @@ pub(super) fn inlet(machine: &mut Machine, offset_millidegrees: i32) -> Outcome 
             max: (*RANGE.end()).into(),
         });
     }
-    let event = Event::InletChanged {
-        offset_millidegrees,
-    };
-    Ok(set(
-        &mut machine.inlet_offset_millidegrees,
-        offset_millidegrees,
-        event,
-    ))
+    let event = Event::InletChanged { offset_millidegrees };
+    Ok(set(&mut machine.inlet_offset_millidegrees, offset_millidegrees, event))
 }

@@ -8,25 +8,14 @@ use crate::ids::GpuIndex;
 use crate::machine::Machine;
 use crate::xid::{Xid, XidEffect};
 
-pub(super) fn report(
-    machine: &mut Machine,
-    gpu: GpuIndex,
-    code: u32,
-    pid: Option<u32>,
-    time_ns: u64,
-) -> Outcome {
+pub(super) fn report(machine: &mut Machine, gpu: GpuIndex, code: u32, pid: Option<u32>, time_ns: u64) -> Outcome {
     let effect = XidEffect::of(code);
     let facts = machine.working_gpu_mut(gpu)?;
     if facts.xids.len() >= Gpu::XIDS {
         facts.xids.remove(0);
     }
     facts.xids.push(Xid { code, time_ns, pid });
-    let mut events = vec![Event::Xid {
-        gpu,
-        code,
-        pid,
-        time_ns,
-    }];
+    let mut events = vec![Event::Xid { gpu, code, pid, time_ns }];
     match effect {
         XidEffect::Gpu => facts.xid_recovery = effect.recovery(),
         XidEffect::Bus => events.extend(lost::lose(machine, gpu)?),

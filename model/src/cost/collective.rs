@@ -44,21 +44,13 @@ pub(super) fn cost(profile: &Profile, collective: &Collective, state: &State) ->
     let on_bus = bytes
         * match collective.kind {
             CollectiveKind::AllReduce => 2.0 * others,
-            CollectiveKind::AllGather
-            | CollectiveKind::ReduceScatter
-            | CollectiveKind::AllToAll => others,
-            CollectiveKind::Broadcast | CollectiveKind::Reduce | CollectiveKind::SendReceive => {
-                others.ceil()
-            }
+            CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => others,
+            CollectiveKind::Broadcast | CollectiveKind::Reduce | CollectiveKind::SendReceive => others.ceil(),
         };
     // Without links the ranks meet through the host.
     let through_host = profile.cost.copy.device_to_host_megabytes_per_second as f64 * 0.5;
     let linked = fit.bus_megabytes_per_second as f64 * state.link_share(profile);
-    let bytes_per_ns = if state.links_up == 0 {
-        through_host
-    } else {
-        linked
-    } * 1e-3;
+    let bytes_per_ns = if state.links_up == 0 { through_host } else { linked } * 1e-3;
     let latency_ns = fit.small_floor_ns as f64 + fit.per_rank_ns as f64 * (ranks - 1.0);
     // Half of the bandwidth at `half_bytes`: a ramp that costs what half_bytes more would, never more than the message doubled.
     let ramp = bytes.min(fit.half_bytes as f64) / bytes.max(1.0);

@@ -57,44 +57,24 @@ pub(super) fn cost(profile: &Profile, copy: &Copy, state: &State) -> Cost {
     let to_host = rates.host_to_device_megabytes_per_second as f64;
     let (rate, floor_ns, engine) = match copy.direction {
         CopyDirection::HostToDevice => (to_host, rates.floor_ns, Engine::CopyIn),
-        CopyDirection::DeviceToHost => (
-            rates.device_to_host_megabytes_per_second as f64,
-            rates.floor_ns,
-            Engine::CopyOut,
-        ),
-        CopyDirection::DeviceToDevice => (
-            rates.device_megabytes_per_second as f64,
-            rates.floor_ns,
-            Engine::Compute,
-        ),
+        CopyDirection::DeviceToHost => {
+            (rates.device_to_host_megabytes_per_second as f64, rates.floor_ns, Engine::CopyOut)
+        }
+        CopyDirection::DeviceToDevice => (rates.device_megabytes_per_second as f64, rates.floor_ns, Engine::Compute),
         CopyDirection::PeerToPeer if state.links_up == 0 => {
             (to_host * THROUGH_HOST, rates.peer_floor_ns, Engine::CopyOut)
         }
-        CopyDirection::PeerToPeer => (
-            rates.peer_megabytes_per_second as f64 * links,
-            rates.peer_floor_ns,
-            Engine::Link,
-        ),
+        CopyDirection::PeerToPeer => {
+            (rates.peer_megabytes_per_second as f64 * links, rates.peer_floor_ns, Engine::Link)
+        }
     };
-    let crosses_host = matches!(
-        copy.direction,
-        CopyDirection::HostToDevice | CopyDirection::DeviceToHost
-    );
+    let crosses_host = matches!(copy.direction, CopyDirection::HostToDevice | CopyDirection::DeviceToHost);
     let pageable = crosses_host && copy.host == HostMemory::Pageable;
     let bytes_per_ns = rate * 1e-3 * if pageable { rates.pageable_factor } else { 1.0 };
-    let moved = copy.bytes as f64
-        * if copy.direction == CopyDirection::DeviceToDevice {
-            2.0
-        } else {
-            1.0
-        };
+    let moved = copy.bytes as f64 * if copy.direction == CopyDirection::DeviceToDevice { 2.0 } else { 1.0 };
     let ns = floor_ns as f64 + copy.bytes as f64 / bytes_per_ns;
     let energy = &profile.power.picojoules;
-    let linked = if engine == Engine::Link {
-        moved * energy.link_byte
-    } else {
-        0.0
-    };
+    let linked = if engine == Engine::Link { moved * energy.link_byte } else { 0.0 };
     Cost {
         ns: shape::whole_ns(ns),
         sm_share_milli: 0,
@@ -109,19 +89,8 @@ pub(super) fn memset(profile: &Profile, memset: &Memset, state: &State) -> Cost 
     let (memory_ns, hbm_bytes) = shape::stream(profile, memset.bytes as f64);
     let floor_ns = profile.cost.launch_floor_ns as f64;
     // One block writes about this much; small fills leave most SMs free.
-    let sm_share =
-        (memset.bytes as f64 / (16_384.0 * f64::from(profile.cuda.multiprocessors))).min(1.0);
-    let parts = Parts {
-        floor_ns,
-        compute_ns: 0.0,
-        memory_ns,
-        p_norm: 1.0,
-    };
-    let work = Work {
-        dtype: DType::Fp32,
-        flops: 0.0,
-        hbm_bytes,
-        sm_share,
-    };
+    let sm_share = (memset.bytes as f64 / (16_384.0 * f64::from(profile.cuda.multiprocessors))).min(1.0);
+    let parts = Parts { floor_ns, compute_ns: 0.0, memory_ns, p_norm: 1.0 };
+    let work = Work { dtype: DType::Fp32, flops: 0.0, hbm_bytes, sm_share };
     shape::compute(profile, state, &parts, &work)
 }

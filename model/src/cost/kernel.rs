@@ -42,12 +42,7 @@ pub(super) fn cost(profile: &Profile, kernel: &Kernel, state: &State) -> Cost {
         memory_ns: memory_ns / (fill.sm_share * 4.0).min(1.0),
         p_norm: 8.0,
     };
-    let work = Work {
-        dtype: kernel.dtype,
-        flops,
-        hbm_bytes,
-        sm_share: fill.sm_share,
-    };
+    let work = Work { dtype: kernel.dtype, flops, hbm_bytes, sm_share: fill.sm_share };
     shape::compute(profile, state, &parts, &work)
 }
 
@@ -59,17 +54,10 @@ struct Fill {
 fn fill(profile: &Profile, kernel: &Kernel) -> Fill {
     let cuda = &profile.cuda;
     let fits = cuda.max_threads_per_multiprocessor / kernel.threads_per_block.max(1);
-    let resident = if kernel.blocks_per_sm > 0 {
-        kernel.blocks_per_sm
-    } else {
-        fits
-    };
+    let resident = if kernel.blocks_per_sm > 0 { kernel.blocks_per_sm } else { fits };
     let resident = resident.clamp(1, cuda.max_blocks_per_multiprocessor);
     let blocks = kernel.grid_blocks.max(1) as f64;
     let sms = f64::from(cuda.multiprocessors);
     // Blocks spread over SMs before they share one.
-    Fill {
-        sm_share: (blocks / sms).min(1.0),
-        waves: blocks / (sms * f64::from(resident)),
-    }
+    Fill { sm_share: (blocks / sms).min(1.0), waves: blocks / (sms * f64::from(resident)) }
 }

@@ -28,11 +28,7 @@ pub(super) struct Work {
 impl Parts {
     fn total_ns(&self, slower: f64) -> f64 {
         let (compute, memory) = (self.compute_ns * slower, self.memory_ns);
-        let (long, short) = if compute > memory {
-            (compute, memory)
-        } else {
-            (memory, compute)
-        };
+        let (long, short) = if compute > memory { (compute, memory) } else { (memory, compute) };
         // Where one side is under a twentieth of the other the norm adds less than 0.1 %: skip two powers.
         if short * 20.0 <= long {
             return self.floor_ns + long;
@@ -47,11 +43,7 @@ pub(super) fn compute(profile: &Profile, state: &State, parts: &Parts, work: &Wo
     let ns = parts.total_ns(1.0).max(1.0);
     let demand = demand_milliwatts(profile, work, ns, share);
     let capped = power::capped_share(profile, demand, state.power_limit_milliwatts);
-    let ns = if capped < 1.0 {
-        parts.total_ns(1.0 / capped)
-    } else {
-        ns
-    };
+    let ns = if capped < 1.0 { parts.total_ns(1.0 / capped) } else { ns };
     Cost {
         ns: whole_ns(ns),
         sm_share_milli: milli(work.sm_share),
@@ -66,11 +58,7 @@ pub(super) fn compute(profile: &Profile, state: &State, parts: &Parts, work: &Wo
 /// An operation at a lower clock runs at a lower voltage, so each flop costs less.
 fn demand_milliwatts(profile: &Profile, work: &Work, ns: f64, clock_share: f64) -> f64 {
     let energy = &profile.power.picojoules;
-    let scale = if clock_share < 1.0 {
-        clock_share.powf(profile.power.clock_exponent - 1.0)
-    } else {
-        1.0
-    };
+    let scale = if clock_share < 1.0 { clock_share.powf(profile.power.clock_exponent - 1.0) } else { 1.0 };
     let arithmetic = work.flops / ns * energy.of(work.dtype) * scale;
     let active = f64::from(profile.power.active_milliwatts) * work.sm_share * clock_share * scale;
     active + arithmetic + work.hbm_bytes / ns * energy.hbm_byte

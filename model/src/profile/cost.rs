@@ -35,6 +35,8 @@ pub struct Rate {
     pub peak_tflops: f64,
     /// Share of the peak that operations of this type reach, relative to bf16's fit.
     pub reached: f64,
+    /// Whether long products of this type pull the clock down (`gemm.droop`).
+    pub sags: bool,
 }
 
 /// One rate for each type.
@@ -194,25 +196,13 @@ impl CostParameters {
             ("gemm.peak_fraction", self.gemm.peak_fraction),
             ("gemm.bandwidth_fraction", self.gemm.bandwidth_fraction),
             ("gemm.p_norm", self.gemm.p_norm),
-            (
-                "gemm.split_bandwidth_fraction",
-                self.gemm.split_bandwidth_fraction,
-            ),
+            ("gemm.split_bandwidth_fraction", self.gemm.split_bandwidth_fraction),
             ("attention.p_norm", self.attention.p_norm),
-            (
-                "attention.memory_efficiency",
-                self.attention.memory_efficiency,
-            ),
-            (
-                "attention.backward_reached",
-                self.attention.backward_reached,
-            ),
+            ("attention.memory_efficiency", self.attention.memory_efficiency),
+            ("attention.backward_reached", self.attention.backward_reached),
             ("copy.pageable_factor", self.copy.pageable_factor),
         ];
-        if let Some((key, found)) = positive
-            .iter()
-            .find(|(_, value)| !(value.is_finite() && *value > 0.0))
-        {
+        if let Some((key, found)) = positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
             return Some(format!("cost.{key} = {found}: expected a number above 0"));
         }
         let rates = [
@@ -224,20 +214,13 @@ impl CostParameters {
             self.collective.bus_megabytes_per_second,
         ];
         if rates.contains(&0) || self.memory.l2_full >= self.memory.l2_none {
-            return Some(
-                "cost: expected rates above 0 and memory.l2_full < memory.l2_none".to_owned(),
-            );
+            return Some("cost: expected rates above 0 and memory.l2_full < memory.l2_none".to_owned());
         }
         let dtypes = DType::ALL.map(|dtype| self.rate.of(dtype));
-        if dtypes.iter().any(|rate| {
-            rate.peak_tflops.min(rate.reached).partial_cmp(&0.0) != Some(Ordering::Greater)
-        }) {
+        if dtypes.iter().any(|rate| rate.peak_tflops.min(rate.reached).partial_cmp(&0.0) != Some(Ordering::Greater)) {
             return Some("cost.rate: expected peak_tflops and reached above 0".to_owned());
         }
-        if self.gemm.tiles.contains(&0)
-            || self.gemm.splits.contains(&0)
-            || self.attention.query_tile == 0
-        {
+        if self.gemm.tiles.contains(&0) || self.gemm.splits.contains(&0) || self.attention.query_tile == 0 {
             return Some("cost: expected tiles, splits and query_tile above 0".to_owned());
         }
         None

@@ -185,10 +185,7 @@ impl Clocks {
     pub fn supported_sm_mhz(&self) -> impl Iterator<Item = u32> + use<> {
         let (min, max, step) = (self.sm_min_mhz, self.sm_max_mhz, self.sm_step_khz);
         let top = ((max + 1) * 1000 - 1) / step;
-        (0..=top)
-            .rev()
-            .map(move |n| n * step / 1000)
-            .take_while(move |mhz| *mhz >= min)
+        (0..=top).rev().map(move |n| n * step / 1000).take_while(move |mhz| *mhz >= min)
     }
 
     /// The highest supported clock that is not above `mhz`, or the lowest there is.
@@ -338,11 +335,7 @@ mod tests {
 
     #[test]
     fn the_clock_grid_is_the_260_values_of_the_capture() {
-        let grid: Vec<u32> = Profile::named("gb200")
-            .unwrap()
-            .clocks
-            .supported_sm_mhz()
-            .collect();
+        let grid: Vec<u32> = Profile::named("gb200").unwrap().clocks.supported_sm_mhz().collect();
         assert_eq!(grid.len(), 260);
         assert_eq!(grid[..5], [2062, 2055, 2047, 2040, 2032]);
         assert_eq!(grid[255..], [150, 142, 135, 127, 120]);
@@ -351,20 +344,9 @@ mod tests {
     #[test]
     fn a_clock_between_two_grid_values_is_rounded_down() {
         let clocks = &Profile::named("gb200").unwrap().clocks;
-        for (asked, got) in [
-            (0, 120),
-            (120, 120),
-            (2054, 2047),
-            (2055, 2055),
-            (2062, 2062),
-            (9999, 2062),
-        ] {
+        for (asked, got) in [(0, 120), (120, 120), (2054, 2047), (2055, 2055), (2062, 2062), (9999, 2062)] {
             assert_eq!(clocks.at_most(asked), got, "{asked}");
         }
-        assert!(
-            clocks
-                .supported_sm_mhz()
-                .all(|mhz| clocks.at_most(mhz) == mhz)
-        );
+        assert!(clocks.supported_sm_mhz().all(|mhz| clocks.at_most(mhz) == mhz));
     }
 }

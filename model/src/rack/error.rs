@@ -37,13 +37,10 @@ impl RackError {
     pub(super) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let start = error.span().map(|span| span.start);
         let message = error.message().replace('\n', "; ");
-        let (found, expected) = message
-            .split_once(", expected ")
-            .unwrap_or((&message, "TOML that the manual describes"));
+        let (found, expected) =
+            message.split_once(", expected ").unwrap_or((&message, "TOML that the manual describes"));
         let key = match found.split_once('`') {
-            Some((what, rest)) if what.ends_with("field ") => {
-                rest.split('`').next().unwrap_or_default()
-            }
+            Some((what, rest)) if what.ends_with("field ") => rest.split('`').next().unwrap_or_default(),
             _ => start.map_or("", |start| key_at(text, start)),
         };
         let missing = found.starts_with("missing field");
@@ -51,40 +48,16 @@ impl RackError {
             file: file.to_owned(),
             line: start.map(|start| 1 + text[..start.min(text.len())].matches('\n').count()),
             key: key.to_owned(),
-            found: if missing {
-                "nothing".to_owned()
-            } else {
-                found.to_owned()
-            },
-            expected: if missing {
-                "a value".to_owned()
-            } else {
-                expected.to_owned()
-            },
+            found: if missing { "nothing".to_owned() } else { found.to_owned() },
+            expected: if missing { "a value".to_owned() } else { expected.to_owned() },
         }
     }
 
     pub(super) fn from_fault(file: &str, text: &str, fault: Fault) -> Self {
-        let Fault {
-            table,
-            nth,
-            key,
-            found,
-            expected,
-        } = fault;
+        let Fault { table, nth, key, found, expected } = fault;
         let line = line_of(text, table, nth, key);
-        let key = if table.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{table}.{key}")
-        };
-        Self {
-            file: file.to_owned(),
-            line,
-            key,
-            found,
-            expected,
-        }
+        let key = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+        Self { file: file.to_owned(), line, key, found, expected }
     }
 }
 
@@ -102,22 +75,13 @@ fn line_of(text: &str, table: &str, nth: usize, key: &str) -> Option<usize> {
     for (place, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.starts_with('[') && !line.contains('=') {
-            let name = line
-                .split(']')
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches('[')
-                .trim();
+            let name = line.split(']').next().unwrap_or_default().trim_start_matches('[').trim();
             inside = name == table && seen == nth;
             seen += usize::from(name == table);
             if inside {
                 header = Some(place + 1);
             }
-        } else if inside
-            && line
-                .split_once('=')
-                .is_some_and(|(found, _)| found.trim() == key)
-        {
+        } else if inside && line.split_once('=').is_some_and(|(found, _)| found.trim() == key) {
             return Some(place + 1);
         }
     }

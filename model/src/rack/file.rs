@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde::Deserialize;
 
 use super::{
-    DomainSettings, FabricSettings, IdleSettings, InfiniBand, KernelLog, NvlinkApply,
-    PowerSettings, Rack, SwitchTray, Tray,
+    DomainSettings, FabricSettings, IdleSettings, InfiniBand, KernelLog, NvlinkApply, PowerSettings, Rack, SwitchTray,
+    Tray,
 };
 use crate::ids::{BusId, CliqueId};
 
@@ -72,18 +72,8 @@ const EXPORTER_PORT: u16 = 9400;
 impl RackFile {
     pub(super) fn with_defaults(self) -> Rack {
         let profile = self.profile;
-        let trays = self
-            .trays
-            .into_iter()
-            .enumerate()
-            .map(|(place, tray)| tray.at(place, &profile))
-            .collect();
-        let switches = self
-            .switches
-            .into_iter()
-            .enumerate()
-            .map(|(place, switch)| switch.at(place))
-            .collect();
+        let trays = self.trays.into_iter().enumerate().map(|(place, tray)| tray.at(place, &profile)).collect();
+        let switches = self.switches.into_iter().enumerate().map(|(place, switch)| switch.at(place)).collect();
         Rack {
             name: self.name,
             seed: self.seed,
@@ -169,30 +159,18 @@ pub(super) fn fabric_metrics() -> SocketAddr {
 
 impl Default for DomainSettings {
     fn default() -> Self {
-        Self {
-            cluster_uuid: None,
-            default_clique: default_clique(),
-        }
+        Self { cluster_uuid: None, default_clique: default_clique() }
     }
 }
 
 impl Default for InfiniBand {
     fn default() -> Self {
-        Self {
-            hcas_per_tray: 0,
-            rate_gbps: rate_gbps(),
-            leaf: Vec::new(),
-            spine: Vec::new(),
-        }
+        Self { hcas_per_tray: 0, rate_gbps: rate_gbps(), leaf: Vec::new(), spine: Vec::new() }
     }
 }
 
 impl Default for FabricSettings {
     fn default() -> Self {
-        Self {
-            address: fabric_address(),
-            metrics: fabric_metrics(),
-            nvlink_apply: NvlinkApply::default(),
-        }
+        Self { address: fabric_address(), metrics: fabric_metrics(), nvlink_apply: NvlinkApply::default() }
     }
 }

@@ -44,29 +44,20 @@ fn a_wrong_type_is_refused_with_what_was_found() {
 #[test]
 fn a_missing_key_is_named() {
     let error = refusal("name = \"a\"\n[[tray]]\nslot = 1\n");
-    assert_eq!(
-        (error.key.as_str(), error.found.as_str()),
-        ("gpus", "nothing")
-    );
+    assert_eq!((error.key.as_str(), error.found.as_str()), ("gpus", "nothing"));
     assert_eq!(refusal("name = \"a\"\n").key, "tray");
 }
 
 #[test]
 fn a_value_out_of_range_is_refused_in_its_own_tray() {
     let error = refusal("name = \"a\"\n[[tray]]\ngpus = 4\n[[tray]]\n\ngpus = 99\n");
-    assert_eq!(
-        error.to_string(),
-        "rack.toml:6: `tray.gpus`: found 99, expected 1 to 16"
-    );
+    assert_eq!(error.to_string(), "rack.toml:6: `tray.gpus`: found 99, expected 1 to 16");
 }
 
 #[test]
 fn an_unknown_profile_is_refused_with_those_there_are() {
     let error = refusal("name = \"a\"\n[[tray]]\ngpus = 4\nprofile = \"gb900\"\n");
-    assert_eq!(
-        error.to_string(),
-        "rack.toml:4: `tray.profile`: found `gb900`, expected one of: gb200"
-    );
+    assert_eq!(error.to_string(), "rack.toml:4: `tray.profile`: found `gb900`, expected one of: gb200");
 }
 
 #[test]
@@ -77,22 +68,15 @@ fn a_profile_that_every_tray_takes_is_checked_where_it_is_used() {
 
 #[test]
 fn two_listeners_on_one_address_are_refused() {
-    let text =
-        "name = \"a\"\n[[tray]]\ngpus = 4\nbmc = \"127.0.0.1:1\"\nexporter = \"127.0.0.1:1\"\n";
-    assert_eq!(
-        (refusal(text).line, refusal(text).key.as_str()),
-        (Some(5), "tray.exporter")
-    );
+    let text = "name = \"a\"\n[[tray]]\ngpus = 4\nbmc = \"127.0.0.1:1\"\nexporter = \"127.0.0.1:1\"\n";
+    assert_eq!((refusal(text).line, refusal(text).key.as_str()), (Some(5), "tray.exporter"));
     assert!(Rack::parse(&text.replace(":1\"", ":0\""), "rack.toml").is_ok());
 }
 
 #[test]
 fn a_switch_without_ports_enough_is_refused() {
     let error = refusal("name = \"a\"\n[[tray]]\ngpus = 4\n[[switch]]\nports_per_chip = 35\n");
-    assert_eq!(
-        (error.line, error.key.as_str()),
-        (Some(5), "switch.ports_per_chip")
-    );
+    assert_eq!((error.line, error.key.as_str()), (Some(5), "switch.ports_per_chip"));
 }
 
 #[test]

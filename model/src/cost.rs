@@ -102,6 +102,9 @@ impl State {
     /// Clock over the maximum clock, within (0, 1].
     fn clock_share(&self, profile: &Profile) -> f64 {
         let max = profile.clocks.sm_max_mhz;
+        if self.sm_clock_mhz >= max {
+            return 1.0;
+        }
         f64::from(self.sm_clock_mhz.clamp(profile.clocks.sm_min_mhz, max)) / f64::from(max)
     }
 

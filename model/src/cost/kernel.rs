@@ -40,7 +40,7 @@ pub(super) fn cost(profile: &Profile, kernel: &Kernel, state: &State) -> Cost {
             + (fill.waves - 1.0).clamp(0.0, 1.0) * memory.block_hide_ns as f64,
         compute_ns: compute_ns / fill.sm_share,
         memory_ns: memory_ns / (fill.sm_share * 4.0).min(1.0),
-        p_norm: 8.0,
+        p_norm: memory.p_norm,
     };
     let work = Work { dtype: kernel.dtype, flops, hbm_bytes, sm_share: fill.sm_share };
     shape::compute(profile, state, &parts, &work)

@@ -29,11 +29,22 @@ impl Parts {
     fn total_ns(&self, slower: f64) -> f64 {
         let (compute, memory) = (self.compute_ns * slower, self.memory_ns);
         let (long, short) = if compute > memory { (compute, memory) } else { (memory, compute) };
-        // Where one side is under a twentieth of the other the norm adds less than 0.1 %: skip two powers.
-        if short * 20.0 <= long {
+        if short == 0.0 {
             return self.floor_ns + long;
         }
-        self.floor_ns + long * (1.0 + (short / long).powf(self.p_norm)).powf(1.0 / self.p_norm)
+        self.floor_ns + long * norm_of_one_and(short / long, self.p_norm)
+    }
+}
+
+/// `(1 + ratio^p)^(1/p)`; roots are several times faster than powers, and this runs at every launch.
+fn norm_of_one_and(ratio: f64, p: f64) -> f64 {
+    if p == 2.0 {
+        (1.0 + ratio * ratio).sqrt()
+    } else if p == 4.0 {
+        let square = ratio * ratio;
+        (1.0 + square * square).sqrt().sqrt()
+    } else {
+        (1.0 + ratio.powf(p)).powf(1.0 / p)
     }
 }
 
@@ -59,9 +70,9 @@ pub(super) fn compute(profile: &Profile, state: &State, parts: &Parts, work: &Wo
 fn demand_milliwatts(profile: &Profile, work: &Work, ns: f64, clock_share: f64) -> f64 {
     let energy = &profile.power.picojoules;
     let scale = if clock_share < 1.0 { clock_share.powf(profile.power.clock_exponent - 1.0) } else { 1.0 };
-    let arithmetic = work.flops / ns * energy.of(work.dtype) * scale;
+    let arithmetic = work.flops * energy.of(work.dtype) * scale;
     let active = f64::from(profile.power.active_milliwatts) * work.sm_share * clock_share * scale;
-    active + arithmetic + work.hbm_bytes / ns * energy.hbm_byte
+    active + (arithmetic + work.hbm_bytes * energy.hbm_byte) / ns
 }
 
 /// Time to stream `bytes`, of which a working set that fits L2 is served by it; the bytes that reach HBM.

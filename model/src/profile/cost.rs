@@ -85,6 +85,8 @@ pub struct MemoryCost {
     pub l2_full: f64,
     /// From this multiple of the L2 size everything misses.
     pub l2_none: f64,
+    /// How compute and memory time of a kernel join.
+    pub p_norm: f64,
     /// Latency a wave of blocks adds.
     pub block_hide_ns: u64,
 }
@@ -193,6 +195,7 @@ impl CostParameters {
         let positive = [
             ("memory.efficiency", self.memory.efficiency),
             ("memory.l2_rate_factor", self.memory.l2_rate_factor),
+            ("memory.p_norm", self.memory.p_norm),
             ("gemm.peak_fraction", self.gemm.peak_fraction),
             ("gemm.bandwidth_fraction", self.gemm.bandwidth_fraction),
             ("gemm.p_norm", self.gemm.p_norm),

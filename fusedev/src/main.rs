@@ -1,16 +1,20 @@
 //! The daemon: reads its arguments, lays out the tray's directory, serves. Everything else is in the library part.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
 use ghost_engine::clock::now_ns;
-use ghostd::machine::Machine;
+use ghost_model::{KernelLog, Rack, TrayIndex};
+use ghostd::hardware::Hardware;
+use ghostd::journal::Journal;
 use ghostd::nodes::Tree;
 use ghostd::peers::Caps;
 use ghostd::serve::{self, Server};
 use ghostd::tray::Tray;
+use ghostd::xid_log::XidLog;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// One emulated tray: its GPUs, its device files, its control socket.
@@ -28,24 +32,61 @@ struct Arguments {
     run_dir: PathBuf,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log_to_stderr();
-    let machine = Machine::new(u32::from(arguments.tray));
-    std::fs::create_dir_all(&arguments.run_dir)
-        .with_context(|| format!("{}: cannot make the tray's directory", arguments.run_dir.display()))?;
-    let listener = serve::listen(&arguments.run_dir.join("ghostd.sock"), 0o666)?;
-    let minors: Vec<u32> = (0..machine.gpu_count() as u32).collect();
-    let tree = Tree::make(&arguments.run_dir, &minors)
-        .with_context(|| format!("{}: cannot lay out the tray", arguments.run_dir.display()))?;
-    let tray = Tray::new(machine, new_boot_id()?, Caps::within(descriptors()), now_ns())
-        .context("make the facts page (memfd_create)")?;
+    let (rack, hardware) = match hardware(&arguments) {
+        Ok(found) => found,
+        Err(error) => return fail(2, &error),
+    };
+    match run(&arguments.run_dir, &rack, hardware) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(1, &error),
+    }
+}
+
+fn fail(code: u8, error: &anyhow::Error) -> ExitCode {
+    eprintln!("ghostd: {error:#}");
+    ExitCode::from(code)
+}
+
+fn hardware(arguments: &Arguments) -> anyhow::Result<(Rack, Hardware)> {
+    let rack = read_rack(&arguments.rack)?;
+    let hardware = Hardware::new(&rack, TrayIndex(arguments.tray))?;
+    Ok((rack, hardware))
+}
+
+fn run(dir: &Path, rack: &Rack, mut hardware: Hardware) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot make the tray's directory", dir.display()))?;
+    let listener = serve::listen(&dir.join("ghostd.sock"), 0o666)?;
+    let minors: Vec<u32> = (0..hardware.machine.gpus.len() as u32).collect();
+    let tree = Tree::make(dir, &minors).with_context(|| format!("{}: cannot lay out the tray", dir.display()))?;
+    let journal = Journal::new(tree.journal());
+    journal.restore(&mut hardware);
+    let xid_log = XidLog::new(tree.log().join("xid.log"), rack.kmsg == KernelLog::Host);
+    let tray = Tray::new(hardware, new_boot_id()?, Caps::within(descriptors()), now_ns())
+        .context("make the facts page (memfd_create)")?
+        .with_files(journal, xid_log);
     let mut server = Server::new(tray, listener)?;
     println!("ready");
     std::io::stdout().flush()?;
     let served = server.run();
     tree.remove();
     served
+}
+
+/// A file of this name, or else a rack that ships with the project.
+fn read_rack(name: &str) -> anyhow::Result<Rack> {
+    match std::fs::read_to_string(name) {
+        Ok(text) => Ok(Rack::parse(&text, name)?),
+        Err(error) => match Rack::embedded(name) {
+            Some(text) => Ok(Rack::parse(text, name)?),
+            None => {
+                let known: Vec<_> = Rack::EMBEDDED.iter().map(|(name, _)| *name).collect();
+                anyhow::bail!("--rack {name}: {error}; expected a rack file or one of: {}", known.join(", "))
+            }
+        },
+    }
 }
 
 fn log_to_stderr() {

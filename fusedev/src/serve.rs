@@ -218,6 +218,9 @@ impl Server {
         if !fine {
             self.drop_client(id);
         }
+        for evicted in self.tray.take_evicted() {
+            self.release(evicted);
+        }
         self.repace();
     }
 

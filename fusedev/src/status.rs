@@ -23,10 +23,13 @@ pub struct TrayStatus {
     pub driver_version: String,
     /// How far the telemetry tick lags behind its schedule.
     pub host_behind_milliseconds: u64,
+    pub power_on: bool,
     pub gpus: Vec<GpuStatus>,
     pub holders: Vec<HolderStatus>,
     /// Different functions without an implementation that programs have called.
     pub missing_count: usize,
+    /// Why the last change could not be saved; such changes are refused.
+    pub save_error: Option<String>,
     /// Programs that could not be redirected.
     pub unredirected: Vec<String>,
 }
@@ -89,7 +92,7 @@ impl Tray {
     pub fn status(&self) -> TrayStatus {
         let facts = self.publisher.draft();
         TrayStatus {
-            tray: facts.tray.tray_index,
+            tray: u32::from(self.hardware.machine.tray.0),
             name: layout::text(&facts.tray.name).to_owned(),
             rung: "plain-tree",
             rung_reason: "device nodes by FUSE are not part of this version",
@@ -99,16 +102,18 @@ impl Tray {
             uptime_seconds: now_ns().saturating_sub(self.started_ns) / 1_000_000_000,
             driver_version: layout::text(&facts.tray.driver_version).to_owned(),
             host_behind_milliseconds: facts.tray.host_behind_ns / 1_000_000,
+            power_on: facts.tray.power_on == 1,
             gpus: facts.gpus[..self.gpus.len()].iter().enumerate().map(|(i, gpu)| self.gpu_status(i, gpu)).collect(),
             holders: self.holder_status(),
             missing_count: self.calls.missing_count(),
+            save_error: self.save_error.clone(),
             unredirected: self.calls.programs().to_vec(),
         }
     }
 
     fn gpu_status(&self, index: usize, gpu: &GpuFacts) -> GpuStatus {
         let id = &gpu.identity;
-        let links: Vec<LinkStatus> = gpu.links[..self.machine.link_count()]
+        let links: Vec<LinkStatus> = gpu.links[..usize::from(self.hardware.profile.nvlink.links)]
             .iter()
             .map(|l| LinkStatus {
                 up: l.up == 1,
@@ -130,7 +135,7 @@ impl Tray {
             compute_mode: gpu.modes.compute_mode,
             power_limit_milliwatts: gpu.modes.power_limit_milliwatts,
             memory_used_bytes: gpu.live.memory_used_bytes,
-            memory_usable_bytes: self.machine.usable_bytes()[index],
+            memory_usable_bytes: self.hardware.profile.memory.usable_bytes(),
             gpu_utilization_percent: gpu.live.gpu_utilization,
             power_milliwatts: gpu.live.power_average_milliwatts,
             temperature_millicelsius: gpu.live.temperature_millicelsius,

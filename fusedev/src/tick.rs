@@ -1,10 +1,11 @@
 //! What happens at every beat: pages are read, clamped, shared out and shown. Part of the tray; it sends nothing.
 
-use ghost_engine::layout::{MAX_GPUS, MAX_PROCESSES, ProcessFacts, Sample};
+use ghost_engine::layout::{Facts, GpuFacts, MAX_GPUS, MAX_PROCESSES, ProcessFacts, SAMPLE_RING, Sample};
 
+use crate::hardware::Hardware;
 use crate::ledger::HolderId;
 use crate::meter::{self, COMPUTE, Limits, Use};
-use crate::telemetry::{GpuTelemetry, ProcessTelemetry};
+use crate::telemetry::{self, GpuTelemetry, ProcessTelemetry};
 use crate::ticker::Pace;
 use crate::tray::Tray;
 
@@ -21,37 +22,20 @@ impl Tray {
     pub fn tick(&mut self, now_ns: u64) {
         let elapsed_ns = now_ns.saturating_sub(self.last_tick_ns);
         self.last_tick_ns = now_ns;
-        let limits = Limits {
-            elapsed_ns,
-            power_milliwatts: 1_050_000,
-            link_bytes_per_second: 50_000_000_000,
-            pcie_bytes_per_second: 450_000_000_000,
-            hca_bytes_per_second: 50_000_000_000,
-        };
+        let fastest_hca = self.hardware.machine.hcas.iter().map(|hca| hca.rate_gbps).max().unwrap_or(0);
+        let limits = telemetry::limits(self.hardware.profile, fastest_hca, elapsed_ns);
         let totals = self.account(now_ns, &limits);
-        let at_us = unix_us();
-        let (machine, gpus, behind_ns) = (&self.machine, &mut self.gpus, self.behind_ns);
+        let (hardware, gpus, behind_ns, at_us) = (&self.hardware, &mut self.gpus, self.behind_ns, unix_us());
         self.publisher.publish(|facts| {
-            machine.fill(facts);
             facts.tray.host_behind_ns = behind_ns;
-            for (gpu, (telemetry, used)) in gpus.iter_mut().zip(&totals).enumerate() {
-                let g = &mut facts.gpus[gpu];
-                telemetry.tick(used, &limits, 160_000, &mut g.live);
-                for (i, link) in g.links.iter_mut().enumerate() {
-                    link.tx_bytes += used.link_tx_bytes[i];
-                    link.rx_bytes += used.link_rx_bytes[i];
-                }
-                let slot = (g.sample_count % g.samples.len() as u64) as usize;
-                g.samples[slot] = Sample {
-                    at_us,
-                    power_milliwatts: g.live.power_instant_milliwatts,
-                    sm_clock_mhz: g.live.sm_clock_mhz,
-                    memory_clock_mhz: g.live.memory_clock_mhz,
-                    gpu_utilization: g.live.gpu_utilization as u16,
-                    memory_utilization: g.live.memory_utilization as u16,
-                };
-                g.sample_count += 1;
+            let shown = hardware.machine.gpus.iter().zip(gpus).zip(&totals).zip(&mut facts.gpus);
+            for (((gpu, telemetry), used), shown) in shown {
+                telemetry.tick(hardware, gpu, used, elapsed_ns, &mut shown.live);
+                count_link_bytes(used, shown);
+                sample(at_us, shown);
             }
+            show_modules(hardware, facts);
+            count_hca_bytes(&totals, facts);
         });
         self.publish_holders();
         self.watch_busy(now_ns);
@@ -150,6 +134,46 @@ impl Tray {
             })
             .collect()
     }
+}
+
+fn count_link_bytes(used: &Use, shown: &mut GpuFacts) {
+    for (i, link) in shown.links.iter_mut().enumerate() {
+        link.tx_bytes = link.tx_bytes.wrapping_add(used.link_tx_bytes[i]);
+        link.rx_bytes = link.rx_bytes.wrapping_add(used.link_rx_bytes[i]);
+    }
+}
+
+fn count_hca_bytes(totals: &[Use], facts: &mut Facts) {
+    for (i, hca) in facts.hcas.iter_mut().enumerate() {
+        for used in totals {
+            hca.tx_bytes = hca.tx_bytes.wrapping_add(used.hca_tx_bytes[i]);
+            hca.rx_bytes = hca.rx_bytes.wrapping_add(used.hca_rx_bytes[i]);
+        }
+    }
+}
+
+/// A module is a superchip: its GPUs and the rest of the board.
+fn show_modules(hardware: &Hardware, facts: &mut Facts) {
+    let each = usize::from(hardware.profile.topology.gpus_per_superchip).max(1);
+    let base = hardware.profile.power.module_base_milliwatts;
+    for module in facts.gpus[..hardware.machine.gpus.len()].chunks_mut(each) {
+        let gpus: u32 = module.iter().map(|gpu| gpu.live.power_average_milliwatts).sum();
+        module.iter_mut().for_each(|gpu| gpu.live.module_power_milliwatts = base + gpus);
+    }
+}
+
+fn sample(at_us: u64, shown: &mut GpuFacts) {
+    let slot = (shown.sample_count % SAMPLE_RING as u64) as usize;
+    let live = &shown.live;
+    shown.samples[slot] = Sample {
+        at_us,
+        power_milliwatts: live.power_instant_milliwatts,
+        sm_clock_mhz: live.sm_clock_mhz,
+        memory_clock_mhz: live.memory_clock_mhz,
+        gpu_utilization: live.gpu_utilization as u16,
+        memory_utilization: live.memory_utilization as u16,
+    };
+    shown.sample_count += 1;
 }
 
 fn unix_us() -> u64 {

@@ -7,21 +7,36 @@ use std::io;
 use ghost_engine::facts::Publisher;
 use ghost_engine::layout::{LAYOUT_HASH, MAX_GPUS};
 use ghost_engine::wire::{Frame, Message, Role, Status};
+use ghost_model::{ComputeMode, Event, PowerState, RecoveryAction};
 
 use crate::calls::Calls;
+use crate::hardware::Hardware;
 use crate::holders::Holders;
+use crate::journal::Journal;
 use crate::ledger::{Full, HolderId, Ledger};
-use crate::machine::Machine;
 use crate::peers::{Caps, Peers};
 use crate::session::{Answer, Session};
+use crate::show;
 use crate::telemetry::{GpuTelemetry, ProcessTelemetry};
+use crate::xid_log::XidLog;
 
 /// Everything one ghostd knows.
 #[derive(Debug)]
 pub struct Tray {
     pub(crate) boot_id: u64,
     pub(crate) started_ns: u64,
-    pub(crate) machine: Machine,
+    /// Who may change the machine, besides root.
+    pub(crate) own_uid: u32,
+    pub(crate) hardware: Hardware,
+    /// None in tests without files.
+    pub(crate) journal: Option<Journal>,
+    pub(crate) xid_log: Option<XidLog>,
+    /// Why the last change could not be saved.
+    pub(crate) save_error: Option<String>,
+    /// Holders whose tray was switched off; the loop closes their connections.
+    pub(crate) evicted: Vec<HolderId>,
+    /// Events that owners have not been told yet.
+    pub(crate) news: Vec<Event>,
     pub(crate) publisher: Publisher,
     pub(crate) ledger: Ledger,
     pub(crate) holders: Holders,
@@ -34,15 +49,25 @@ pub struct Tray {
 }
 
 impl Tray {
-    pub fn new(machine: Machine, boot_id: u64, caps: Caps, now_ns: u64) -> io::Result<Tray> {
-        let publisher = Publisher::new(boot_id, &machine.profile_json())?;
+    /// A tray without files: what is in `hardware` is not saved and Xids are not logged.
+    pub fn new(hardware: Hardware, boot_id: u64, caps: Caps, now_ns: u64) -> io::Result<Tray> {
+        let profile = serde_json::to_string(hardware.profile).map_err(io::Error::other)?;
+        let publisher = Publisher::new(boot_id, &profile)?;
+        let mut usable_bytes = [0; MAX_GPUS];
+        usable_bytes[..hardware.machine.gpus.len()].fill(hardware.profile.memory.usable_bytes());
         let mut tray = Tray {
             boot_id,
             started_ns: now_ns,
-            ledger: Ledger::new(machine.usable_bytes()),
-            gpus: (0..machine.gpu_count()).map(|_| GpuTelemetry::new()).collect(),
-            machine,
+            own_uid: nix::unistd::geteuid().as_raw(),
+            ledger: Ledger::new(usable_bytes),
+            gpus: hardware.machine.gpus.iter().map(|gpu| GpuTelemetry::new(&hardware, gpu)).collect(),
+            hardware,
             publisher,
+            journal: None,
+            xid_log: None,
+            save_error: None,
+            evicted: Vec::new(),
+            news: Vec::new(),
             holders: Holders::default(),
             peers: Peers::new(caps),
             calls: Calls::default(),
@@ -50,8 +75,19 @@ impl Tray {
             last_tick_ns: now_ns,
             behind_ns: 0,
         };
+        tray.publisher.publish(|facts| show::hardware(&tray.hardware, facts));
         tray.tick(now_ns);
         Ok(tray)
+    }
+
+    /// Saves changes and logs Xids from now on.
+    pub fn with_files(self, journal: Journal, xid_log: XidLog) -> Tray {
+        Tray { journal: Some(journal), xid_log: Some(xid_log), ..self }
+    }
+
+    /// Holders that must go although they live: the loop releases them.
+    pub fn take_evicted(&mut self) -> Vec<HolderId> {
+        std::mem::take(&mut self.evicted)
     }
 
     /// Says to everybody that this ghostd goes away.
@@ -124,8 +160,7 @@ impl Tray {
             answer.args[0] = LAYOUT_HASH;
             return answer;
         }
-        let mut answer =
-            Answer::ok(&[self.boot_id, self.machine.gpu_count() as u64, u64::from(session.peer.pid), LAYOUT_HASH]);
+        let mut answer = Answer::ok(&[self.boot_id, self.gpus.len() as u64, u64::from(session.peer.pid), LAYOUT_HASH]);
         answer.fds.push(self.publisher.fd());
         if role == Role::Holder as u64 {
             match self.add_holder(session) {
@@ -196,7 +231,7 @@ impl Tray {
     fn context_open(&mut self, holder: HolderId, gpu: usize, _bytes: u64) -> Result<(), Answer> {
         self.must_be_there(gpu)?;
         self.must_be_free(holder, gpu)?;
-        let bytes = self.machine.context_bytes();
+        let bytes = self.hardware.profile.memory.context_bytes();
         self.ledger.open_context(holder, gpu, bytes).map_err(|Full| self.out_of_memory(holder, gpu))?;
         self.publish_holders();
         Ok(())
@@ -230,33 +265,32 @@ impl Tray {
         Answer::ok(&[mask])
     }
 
-    fn apply(&mut self, _session: &Session, _change: &[u8]) -> Answer {
-        Answer::refuse(Status::Refused, "this version has no changes yet")
-    }
-
-    /// Compute modes: prohibited, or taken by another process.
+    /// Compute modes: prohibited, or taken by another process. A GPU that needs a reset takes nobody new.
     fn must_be_free(&self, holder: HolderId, gpu: usize) -> Result<(), Answer> {
-        const PROHIBITED: u32 = 2;
-        const EXCLUSIVE_PROCESS: u32 = 3;
-        let pid_of = |id| self.holders.get(id).map(|h| h.peer.pid);
-        match self.publisher.draft().gpus[gpu].modes.compute_mode {
-            PROHIBITED => Err(Answer::refuse(Status::Busy, "compute mode is prohibited")),
-            EXCLUSIVE_PROCESS => {
+        let facts = &self.hardware.machine.gpus[gpu];
+        if facts.xid_recovery >= RecoveryAction::Reset {
+            return Err(Answer::refuse(Status::Refused, format!("GPU {gpu} needs a reset after an Xid")));
+        }
+        match facts.modes.compute {
+            ComputeMode::Default => Ok(()),
+            ComputeMode::Prohibited => Err(Answer::refuse(Status::Busy, "compute mode is prohibited")),
+            ComputeMode::ExclusiveProcess => {
+                let pid_of = |id| self.holders.get(id).map(|h| h.peer.pid);
                 let other = self.ledger.contexts().find(|(id, g, _)| *g == gpu && pid_of(*id) != pid_of(holder));
                 match other.and_then(|(id, ..)| pid_of(id)) {
                     Some(pid) => Err(Answer::refuse(Status::Busy, format!("taken exclusively by process {pid}"))),
                     None => Ok(()),
                 }
             }
-            _ => Ok(()),
         }
     }
 
     fn must_be_there(&self, gpu: usize) -> Result<(), Answer> {
-        match self.publisher.draft().gpus[gpu].modes.lost {
-            0 => Ok(()),
-            _ => Err(Answer::refuse(Status::GpuLost, format!("GPU {gpu} has fallen off the bus"))),
+        let machine = &self.hardware.machine;
+        if machine.power == PowerState::Off || machine.gpus[gpu].lost {
+            return Err(Answer::refuse(Status::GpuLost, format!("GPU {gpu} has fallen off the bus or has no power")));
         }
+        Ok(())
     }
 
     fn out_of_memory(&self, holder: HolderId, gpu: usize) -> Answer {
@@ -269,7 +303,7 @@ impl Tray {
     }
 
     fn gpu(&self, gpu: u64) -> Option<usize> {
-        usize::try_from(gpu).ok().filter(|gpu| *gpu < self.machine.gpu_count().min(MAX_GPUS))
+        usize::try_from(gpu).ok().filter(|gpu| *gpu < self.gpus.len())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Which GPUs there are, their handles, and who each one is.
 //! Where they sit in the rack is in `platform`, on PCI in `pcie`.
 
-use ghost_abi::{CStrIn, In, Out, Text};
 use ghost_abi::Versioned;
+use ghost_abi::{CStrIn, In, Out, Text};
 
 use crate::gpu::Device;
 use crate::structs::{Uuid, text};

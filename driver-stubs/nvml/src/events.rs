@@ -157,7 +157,8 @@ fn wait(set: EventSet, timeout_ms: u32) -> Result<(Gpu, u64, u64), Error> {
         let facts = tray.or_else(|_| session::tray())?.facts();
         let alarm = facts.alarm().load(Ordering::Acquire);
         if tray.is_ok() {
-            let next = |watch: &mut Watch| watch.next(&facts.gpu(watch.place)).map(|(kind, data)| (watch.gpu, kind, data));
+            let next =
+                |watch: &mut Watch| watch.next(&facts.gpu(watch.place)).map(|(kind, data)| (watch.gpu, kind, data));
             if let Some(event) = watches.lock().iter_mut().find_map(next) {
                 return Ok(event);
             }

@@ -238,7 +238,6 @@ fn addressing_mode(gpu: Gpu, mode: Out<u32>) -> Answer {
     Ok(mode.set(platform::addressing_number(gpu.open()?.profile().topology.addressing_mode))?)
 }
 
-
 #[cfg(test)]
 mod tests {
     use ghost_abi::{Plain, ask};

@@ -34,7 +34,14 @@ fn info_v(gpu: Gpu, info: AnyVersion) -> Answer {
     let GpuFabric { cluster_uuid, clique, state, health_mask, health_summary, .. } = known(gpu.open()?.fabric());
     info.word()?;
     if let Some(out) = info.of::<FabricInfoV2>() {
-        return Ok(out.set(FabricInfoV2 { cluster_uuid, status: 0, clique, state, health_mask, ..FabricInfoV2::blank() })?);
+        return Ok(out.set(FabricInfoV2 {
+            cluster_uuid,
+            status: 0,
+            clique,
+            state,
+            health_mask,
+            ..FabricInfoV2::blank()
+        })?);
     }
     let out = info.of::<FabricInfoV3>().ok_or(Error::ArgumentVersionMismatch)?;
     let health_summary = health_summary as u8;

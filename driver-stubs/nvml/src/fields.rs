@@ -119,7 +119,7 @@ fn link(device: Device, id: u32, scope: u32) -> Field {
         90 => speed(0),
         91 => Ok(Unsigned(device.link_count())),
         132..=137 => speed(id - 132 + 6),
-        138..=141 => traffic(device, scope, id % 2 == 0).map(|bytes| Long(bytes / 1024)),
+        138..=141 => traffic(device, scope, id.is_multiple_of(2)).map(|bytes| Long(bytes / 1024)),
         146 => device.link(scope).map(|_| Unsigned(scope)),
         147 => Ok(Unsigned(device.links_up())),
         164 => speed(scope),

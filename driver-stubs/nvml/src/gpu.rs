@@ -5,8 +5,8 @@ use ghost_engine::facts::Reader;
 use ghost_engine::layout::{GpuEcc, GpuFabric, GpuIdentity, GpuLive, GpuModes, LinkFacts, MAX_GPUS};
 use ghost_model::{GpuIndex, Profile};
 
-use crate::session::{self, Tray};
 use crate::Error;
+use crate::session::{self, Tray};
 
 /// Addresses to point at, two words apart as real handles are far apart.
 static PLACES: [u128; MAX_GPUS] = [0; MAX_GPUS];
@@ -38,7 +38,11 @@ impl Gpu {
     fn place(self) -> Result<u8, Error> {
         let offset = (self.0 as usize).wrapping_sub(PLACES.as_ptr() as usize);
         let gpu = offset / size_of::<u128>();
-        if offset.is_multiple_of(size_of::<u128>()) && gpu < MAX_GPUS { Ok(gpu as u8) } else { Err(Error::InvalidArgument) }
+        if offset.is_multiple_of(size_of::<u128>()) && gpu < MAX_GPUS {
+            Ok(gpu as u8)
+        } else {
+            Err(Error::InvalidArgument)
+        }
     }
 
     /// The device, unless the handle is bad, ghostd is gone or the GPU has fallen off the bus.
@@ -130,7 +134,11 @@ impl Device {
 
     /// A link of this GPU.
     pub fn link(self, link: u32) -> Result<LinkFacts, Error> {
-        if link < self.link_count() { Ok(self.facts().link(self.place(), link as usize)) } else { Err(Error::InvalidArgument) }
+        if link < self.link_count() {
+            Ok(self.facts().link(self.place(), link as usize))
+        } else {
+            Err(Error::InvalidArgument)
+        }
     }
 
     pub fn link_count(self) -> u32 {
@@ -157,7 +165,7 @@ mod tests {
     fn an_address_that_is_no_handle_is_refused() {
         testing::tray(|_| ());
         assert_eq!(Gpu(std::ptr::null()).open().unwrap_err(), Error::InvalidArgument);
-        assert_eq!(Gpu(8 as *const u128).open().unwrap_err(), Error::InvalidArgument);
+        assert_eq!(Gpu(std::ptr::without_provenance(8)).open().unwrap_err(), Error::InvalidArgument);
         assert_eq!(Gpu::of(3).open().unwrap().index(), 3);
         assert_eq!(Gpu::of(5).open().unwrap_err(), Error::InvalidArgument);
     }

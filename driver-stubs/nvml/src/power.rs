@@ -1,8 +1,8 @@
 //! Power draw, limits and energy, in milliwatts and millijoules.
 //! Setting a limit says a `Change`; what the limit does to clocks is the model's business.
 
-use ghost_abi::{In, Out};
 use ghost_abi::Versioned;
+use ghost_abi::{In, Out};
 
 use crate::structs::PowerValue;
 use crate::{Answer, Error, Gpu, Nvml, change};
@@ -93,7 +93,10 @@ mod tests {
         assert_eq!(ask(|out| usage(gpu, out)), Ok(165_930));
         assert_eq!(ask(|out| enforced_limit(gpu, out)), Ok(800_000));
         assert_eq!(ask(|out| limit(gpu, out)), Ok(1_200_000));
-        assert_eq!(ask(|min| ask(|max| limit_constraints(gpu, min, max)).map(|max| assert_eq!(max, 1_200_000))), Ok(200_000));
+        assert_eq!(
+            ask(|min| ask(|max| limit_constraints(gpu, min, max)).map(|max| assert_eq!(max, 1_200_000))),
+            Ok(200_000)
+        );
     }
 
     #[test]

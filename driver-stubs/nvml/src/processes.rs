@@ -33,7 +33,12 @@ pub fn on(device: Device) -> Vec<ProcessFacts> {
 }
 
 /// Says how many there are; writes all of them, or none when they do not fit.
-fn give<T>(found: &[ProcessFacts], count: &InOut<u32>, list: &OutList<T>, record: impl Fn(&ProcessFacts) -> T) -> Answer {
+fn give<T>(
+    found: &[ProcessFacts],
+    count: &InOut<u32>,
+    list: &OutList<T>,
+    record: impl Fn(&ProcessFacts) -> T,
+) -> Answer {
     let room = count.get()? as usize;
     count.set(found.len() as u32)?;
     if found.is_empty() {

@@ -161,7 +161,7 @@ impl Tray {
 
     /// Says a change to ghostd, on a connection of its own: the change may come from a forked child.
     pub fn apply(&self, change: &Change) -> Result<(), Error> {
-        let Source::Attached(client) = &self.source else { return Err(Error::NotSupported) };
+        let client = self.client().ok_or(Error::NotSupported)?;
         let text = serde_json::to_vec(change).map_err(|_| Error::Unknown)?;
         let operator = Client::attach(client.place().clone(), Role::Operator).map_err(|failure| error_of(&failure))?;
         operator.ask(Frame::ask(Message::Apply, &[]).with_data(text)).map(drop).map_err(|failure| error_of(&failure))
@@ -169,10 +169,15 @@ impl Tray {
 
     /// Asks the kernel whether ghostd still holds its end.
     pub fn is_alive(&self) -> bool {
+        self.client().map_or(!self.facts().closing(), Client::is_alive)
+    }
+
+    /// None in unit tests, where a page is all there is.
+    fn client(&self) -> Option<&Client> {
         match &self.source {
-            Source::Attached(client) => client.is_alive(),
+            Source::Attached(client) => Some(client),
             #[cfg(test)]
-            Source::Page(reader) => !reader.closing(),
+            Source::Page(_) => None,
         }
     }
 
@@ -198,18 +203,10 @@ impl Tray {
             return true;
         }
         if now.saturating_sub(since) < STILL_NS {
-            return !self.known_gone();
+            return !self.client().is_some_and(Client::is_gone);
         }
         self.still_since_ns.store(now, Ordering::Relaxed);
         self.is_alive()
-    }
-
-    fn known_gone(&self) -> bool {
-        match &self.source {
-            Source::Attached(client) => client.is_gone(),
-            #[cfg(test)]
-            Source::Page(_) => false,
-        }
     }
 }
 
@@ -246,7 +243,7 @@ fn error_of_status(status: Status) -> Error {
 
 /// Tells ghostd of a call that had no handler, without waiting.
 unsafe extern "C" fn report_missing(library: *const std::ffi::c_char, name: *const std::ffi::c_char) {
-    let Some(Tray { source: Source::Attached(client), .. }) = kept() else { return };
+    let Some(client) = kept().and_then(Tray::client) else { return };
     // SAFETY: both are NUL-terminated and live as long as the library.
     let (library, name) = unsafe { (std::ffi::CStr::from_ptr(library), std::ffi::CStr::from_ptr(name)) };
     let mut data = library.to_bytes_with_nul().to_vec();

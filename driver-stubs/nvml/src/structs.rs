@@ -74,7 +74,7 @@ record! {
 }
 versioned! {
     /// A list of the former.
-    pub struct ProcessesUtilization: v 1, 32 bytes {
+    pub struct ProcessesUtilization: v 1, 24 bytes {
         pub count: u32, pub last_seen_us: u64, pub list: *mut ProcessUtilizationInfo,
     }
 }

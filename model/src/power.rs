@@ -135,11 +135,29 @@ pub fn temperature_millidegrees(
     (coolant + state.die_millikelvin + state.loop_millikelvin) as i32 + inlet_offset_millidegrees
 }
 
+/// What NVML calls T.Limit: degrees left before the GPU's limit.
+#[must_use]
+pub fn tlimit_celsius(profile: &Profile, temperature_millidegrees: i32) -> i32 {
+    profile.thermal.tlimit_zero_celsius - temperature_millidegrees.div_euclid(1000)
+}
+
+/// Draw of the memory alone, part of the GPU's; `hbm_bytes_per_ns` is traffic over the interval.
+#[must_use]
+pub fn memory_milliwatts(profile: &Profile, hbm_bytes_per_ns: f64) -> u32 {
+    profile.power.memory_idle_milliwatts + (hbm_bytes_per_ns * profile.power.picojoules.hbm_byte) as u32
+}
+
+/// Draw of a module (superchip) whose GPUs draw this much together.
+#[must_use]
+pub const fn module_milliwatts(profile: &Profile, gpus_milliwatts: u32) -> u32 {
+    profile.power.module_base_milliwatts.saturating_add(gpus_milliwatts)
+}
+
 /// Highest clock the temperature allows: full until the slowdown threshold, then half, and the lowest at shutdown.
 #[must_use]
 pub fn thermal_ceiling_mhz(profile: &Profile, temperature_millidegrees: i32) -> u32 {
     let (clocks, thermal) = (&profile.clocks, &profile.thermal);
-    let left = thermal.tlimit_zero_celsius - temperature_millidegrees.div_euclid(1000);
+    let left = tlimit_celsius(profile, temperature_millidegrees);
     if left > thermal.slowdown_tlimit_celsius {
         clocks.sm_max_mhz
     } else if left > thermal.shutdown_tlimit_celsius {
@@ -219,6 +237,14 @@ mod tests {
         let short =
             (0..100).fold(ThermalState::default(), |state, _| thermal_step(gb200(), state, 900_000, 100_000_000));
         assert!((long.loop_millikelvin - short.loop_millikelvin).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_idle_module_reads_as_the_capture_does() {
+        assert_eq!(tlimit_celsius(gb200(), 27_900), 60);
+        assert!((29_000..35_000).contains(&memory_milliwatts(gb200(), 0.0)));
+        let gpus = idle_milliwatts(gb200(), 400) + idle_milliwatts(gb200(), 600);
+        assert!((450_000..470_000).contains(&module_milliwatts(gb200(), gpus)));
     }
 
     #[test]

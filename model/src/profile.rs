@@ -100,8 +100,10 @@ impl Profile {
 
     fn inconsistency(&self) -> Option<String> {
         let (clocks, power) = (&self.clocks, &self.power);
-        if clocks.sm_min_mhz == 0 || clocks.sm_min_mhz > clocks.sm_max_mhz || clocks.sm_step_khz == 0 {
-            return Some("clocks: expected 0 < sm_min_mhz <= sm_max_mhz and sm_step_khz > 0".to_owned());
+        let range = 1..=clocks.sm_max_mhz.min(100_000);
+        if !range.contains(&clocks.sm_min_mhz) || !range.contains(&clocks.sm_max_mhz) || clocks.sm_step_khz == 0 {
+            let expected = "clocks: expected 0 < sm_min_mhz <= sm_max_mhz <= 100000 and sm_step_khz > 0";
+            return Some(expected.to_owned());
         }
         let limits = [power.limit_min_milliwatts, power.limit_default_milliwatts, power.limit_max_milliwatts];
         if !limits.is_sorted() || limits[0] <= power.idle_milliwatts {

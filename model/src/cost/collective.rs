@@ -41,20 +41,22 @@ pub(super) fn cost(profile: &Profile, collective: &Collective, state: &State) ->
     let ranks = f64::from(collective.ranks.max(1));
     let others = (ranks - 1.0) / ranks;
     let bytes = collective.bytes as f64;
-    let on_bus = bytes
-        * match collective.kind {
-            CollectiveKind::AllReduce => 2.0 * others,
-            CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => others,
-            CollectiveKind::Broadcast | CollectiveKind::Reduce | CollectiveKind::SendReceive => others.ceil(),
-        };
+    let (crossings, factor) = match collective.kind {
+        CollectiveKind::AllReduce => (2.0 * others, 1.0),
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => (others, fit.gather_factor),
+        CollectiveKind::AllToAll => (others, fit.all_to_all_factor),
+        CollectiveKind::Broadcast | CollectiveKind::Reduce | CollectiveKind::SendReceive => {
+            (others.ceil(), fit.gather_factor)
+        }
+    };
+    let on_bus = bytes * crossings;
     // Without links the ranks meet through the host.
     let through_host = profile.cost.copy.device_to_host_megabytes_per_second as f64 * 0.5;
-    let linked = fit.bus_megabytes_per_second as f64 * state.link_share(profile);
-    let bytes_per_ns = if state.links_up == 0 { through_host } else { linked } * 1e-3;
+    let linked = fit.bus_megabytes_per_second as f64 * ranks / (ranks + fit.rank_half) * state.link_share(profile);
+    let bytes_per_ns = if state.links_up == 0 { through_host } else { linked * factor } * 1e-3;
     let latency_ns = fit.small_floor_ns as f64 + fit.per_rank_ns as f64 * (ranks - 1.0);
-    // Half of the bandwidth at `half_bytes`: a ramp that costs what half_bytes more would, never more than the message doubled.
-    let ramp = bytes.min(fit.half_bytes as f64) / bytes.max(1.0);
-    let ns = latency_ns + on_bus * (1.0 + ramp) / bytes_per_ns;
+    let ramp = bytes.min(fit.ramp_bytes as f64) * crossings;
+    let ns = latency_ns + (on_bus + ramp) / bytes_per_ns;
     let energy = &profile.power.picojoules;
     Cost {
         ns: shape::whole_ns(ns),

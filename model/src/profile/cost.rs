@@ -179,14 +179,20 @@ pub struct CopyCost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectiveCost {
-    /// Bus bandwidth of very large messages with every link up.
+    /// Bus bandwidth of very large messages among very many ranks with every link up.
     pub bus_megabytes_per_second: u64,
+    /// Ranks at which half of it is reached.
+    pub rank_half: f64,
+    /// Share of it that all-gather and reduce-scatter reach.
+    pub gather_factor: f64,
+    /// Share of it that all-to-all reaches.
+    pub all_to_all_factor: f64,
     /// Latency of the smallest message.
     pub small_floor_ns: u64,
     /// Added for every rank.
     pub per_rank_ns: u64,
-    /// Message size at half of the bus bandwidth.
-    pub half_bytes: u64,
+    /// What a message costs on top, as bytes; never more than the message itself.
+    pub ramp_bytes: u64,
 }
 
 impl CostParameters {
@@ -204,6 +210,8 @@ impl CostParameters {
             ("attention.memory_efficiency", self.attention.memory_efficiency),
             ("attention.backward_reached", self.attention.backward_reached),
             ("copy.pageable_factor", self.copy.pageable_factor),
+            ("collective.gather_factor", self.collective.gather_factor),
+            ("collective.all_to_all_factor", self.collective.all_to_all_factor),
         ];
         if let Some((key, found)) = positive.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
             return Some(format!("cost.{key} = {found}: expected a number above 0"));
@@ -216,6 +224,9 @@ impl CostParameters {
             self.copy.device_megabytes_per_second,
             self.collective.bus_megabytes_per_second,
         ];
+        if !(0.0..f64::MAX).contains(&self.collective.rank_half) {
+            return Some("cost.collective.rank_half: expected a number of 0 or more".to_owned());
+        }
         if rates.contains(&0) || self.memory.l2_full >= self.memory.l2_none {
             return Some("cost: expected rates above 0 and memory.l2_full < memory.l2_none".to_owned());
         }

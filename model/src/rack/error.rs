@@ -55,7 +55,13 @@ impl RackError {
 
     pub(super) fn from_fault(file: &str, text: &str, fault: Fault) -> Self {
         let Fault { table, nth, key, found, expected } = fault;
-        let line = line_of(text, table, nth, key);
+        let own = line_of(text, table, nth, key);
+        // A key left out of its table may take its value from the key of the same name at the top.
+        let top = line_of(text, "", 0, key).key;
+        let (table, line) = match (own.key, top) {
+            (None, Some(line)) => ("", Some(line)),
+            (line, _) => (table, line.or(own.header)),
+        };
         let key = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
         Self { file: file.to_owned(), line, key, found, expected }
     }
@@ -69,21 +75,33 @@ fn key_at(text: &str, start: usize) -> &str {
     line.split_once('=').map_or("", |(key, _)| key.trim())
 }
 
-/// The line of a key in the nth table of a name, or of the table itself where the key was left out.
-fn line_of(text: &str, table: &str, nth: usize, key: &str) -> Option<usize> {
+/// Where a table and a key in it stand, from 1.
+struct Place {
+    header: Option<usize>,
+    key: Option<usize>,
+}
+
+/// Where the nth table of a name and its key stand; the table without a name is the top of the file.
+fn line_of(text: &str, table: &str, nth: usize, key: &str) -> Place {
     let (mut inside, mut seen, mut header) = (table.is_empty(), 0, None);
     for (place, line) in text.lines().enumerate() {
         let line = line.trim();
-        if line.starts_with('[') && !line.contains('=') {
-            let name = line.split(']').next().unwrap_or_default().trim_start_matches('[').trim();
+        if let Some(name) = header_name(line) {
             inside = name == table && seen == nth;
             seen += usize::from(name == table);
             if inside {
                 header = Some(place + 1);
             }
         } else if inside && line.split_once('=').is_some_and(|(found, _)| found.trim() == key) {
-            return Some(place + 1);
+            return Place { header, key: Some(place + 1) };
         }
     }
-    header
+    Place { header, key: None }
+}
+
+/// The name in a line such as `[[tray]]`; lines of arrays begin with a bracket too, but hold quotes or commas.
+fn header_name(line: &str) -> Option<&str> {
+    let name = line.strip_prefix('[')?.trim_start_matches('[').split(']').next()?.trim();
+    let bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (!name.is_empty() && name.bytes().all(bare)).then_some(name)
 }

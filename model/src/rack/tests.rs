@@ -1,5 +1,7 @@
 //! Rack files that are read and rack files that are refused; nothing here touches the disk.
 
+use proptest::prelude::*;
+
 use super::*;
 
 const SMALL: &str = "name = \"small\"\n\n[[tray]]\ngpus = 4\n\n[[switch]]\n";
@@ -61,9 +63,9 @@ fn an_unknown_profile_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn a_profile_that_every_tray_takes_is_checked_where_it_is_used() {
+fn a_profile_that_every_tray_takes_is_refused_where_it_stands() {
     let error = refusal("name = \"a\"\nprofile = \"gb900\"\n[[tray]]\ngpus = 4\n");
-    assert_eq!((error.line, error.key.as_str()), (Some(3), "tray.profile"));
+    assert_eq!((error.line, error.key.as_str()), (Some(2), "profile"));
 }
 
 #[test]
@@ -89,4 +91,22 @@ fn names_that_would_leave_a_directory_are_refused() {
 #[test]
 fn text_that_is_not_toml_is_refused_with_its_line() {
     assert_eq!(refusal("name = \"a\"\n[[tray\n").line, Some(2));
+}
+
+proptest! {
+    #[test]
+    fn no_damage_to_a_rack_file_panics_and_every_refusal_points_into_it(
+        start in any::<prop::sample::Index>(),
+        removed in 0..40_usize,
+        inserted in "[-\\[\\]=\"{}0-9a-z.,\n\u{fc} ]{0,6}",
+    ) {
+        let chars: Vec<char> = NVL8.chars().collect();
+        let start = start.index(chars.len());
+        let rest = &chars[(start + removed).min(chars.len())..];
+        let text: String = chars[..start].iter().copied().chain(inserted.chars()).chain(rest.iter().copied()).collect();
+        if let Err(error) = Rack::parse(&text, "rack.toml") {
+            prop_assert!(error.line.is_none_or(|line| (1..=text.lines().count() + 1).contains(&line)), "{}", error);
+            prop_assert!(!error.found.is_empty() && !error.expected.is_empty());
+        }
+    }
 }

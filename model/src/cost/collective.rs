@@ -33,9 +33,6 @@ pub struct Collective {
     pub kind: CollectiveKind,
 }
 
-/// SMs a collective keeps busy, thousandths.
-const SM_SHARE_MILLI: u32 = 160;
-
 pub(super) fn cost(profile: &Profile, collective: &Collective, state: &State) -> Cost {
     let fit = &profile.cost.collective;
     let ranks = f64::from(collective.ranks.max(1));
@@ -51,7 +48,8 @@ pub(super) fn cost(profile: &Profile, collective: &Collective, state: &State) ->
     };
     let on_bus = bytes * crossings;
     // Without links the ranks meet through the host.
-    let through_host = profile.cost.copy.device_to_host_megabytes_per_second as f64 * 0.5;
+    let through_host =
+        profile.cost.copy.device_to_host_megabytes_per_second as f64 * profile.cost.copy.through_host_factor;
     let linked = fit.bus_megabytes_per_second as f64 * ranks / (ranks + fit.rank_half) * state.link_share(profile);
     let bytes_per_ns = if state.links_up == 0 { through_host } else { linked * factor } * 1e-3;
     let latency_ns = fit.small_floor_ns as f64 + fit.per_rank_ns as f64 * (ranks - 1.0);
@@ -60,7 +58,7 @@ pub(super) fn cost(profile: &Profile, collective: &Collective, state: &State) ->
     let energy = &profile.power.picojoules;
     Cost {
         ns: shape::whole_ns(ns),
-        sm_share_milli: SM_SHARE_MILLI,
+        sm_share_milli: fit.sm_share_milli,
         engine: Engine::Link,
         tensor_flops: 0,
         hbm_bytes: (2.0 * on_bus) as u64,

@@ -48,9 +48,6 @@ pub struct Memset {
     pub bytes: u64,
 }
 
-/// With no link up a peer copy goes through the host at this share of the host's rate (in and out again).
-const THROUGH_HOST: f64 = 0.5;
-
 pub(super) fn cost(profile: &Profile, copy: &Copy, state: &State) -> Cost {
     let rates = &profile.cost.copy;
     let links = state.link_share(profile);
@@ -62,7 +59,7 @@ pub(super) fn cost(profile: &Profile, copy: &Copy, state: &State) -> Cost {
         }
         CopyDirection::DeviceToDevice => (rates.device_megabytes_per_second as f64, rates.floor_ns, Engine::Compute),
         CopyDirection::PeerToPeer if state.links_up == 0 => {
-            (to_host * THROUGH_HOST, rates.peer_floor_ns, Engine::CopyOut)
+            (to_host * rates.through_host_factor, rates.peer_floor_ns, Engine::CopyOut)
         }
         CopyDirection::PeerToPeer => {
             (rates.peer_megabytes_per_second as f64 * links, rates.peer_floor_ns, Engine::Link)
@@ -88,8 +85,10 @@ pub(super) fn cost(profile: &Profile, copy: &Copy, state: &State) -> Cost {
 pub(super) fn memset(profile: &Profile, memset: &Memset, state: &State) -> Cost {
     let (memory_ns, hbm_bytes) = shape::stream(profile, memset.bytes as f64);
     let floor_ns = profile.cost.launch_floor_ns as f64;
-    // One block writes about this much; small fills leave most SMs free.
-    let sm_share = (memset.bytes as f64 / (16_384.0 * f64::from(profile.cuda.multiprocessors))).min(1.0);
+    // Small fills leave most SMs free.
+    let sm_share = (memset.bytes as f64
+        / (profile.cost.memory.memset_bytes_per_block as f64 * f64::from(profile.cuda.multiprocessors)))
+    .min(1.0);
     let parts = Parts { floor_ns, compute_ns: 0.0, memory_ns, p_norm: 1.0 };
     let work = Work { dtype: DType::Fp32, flops: 0.0, hbm_bytes, sm_share };
     shape::compute(profile, state, &parts, &work)

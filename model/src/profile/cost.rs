@@ -87,6 +87,8 @@ pub struct MemoryCost {
     pub l2_none: f64,
     /// How compute and memory time of a kernel join.
     pub p_norm: f64,
+    /// What one block of a fill writes.
+    pub memset_bytes_per_block: u32,
     /// Latency a wave of blocks adds.
     pub block_hide_ns: u64,
 }
@@ -167,6 +169,8 @@ pub struct CopyCost {
     pub peer_megabytes_per_second: u64,
     /// Within one device.
     pub device_megabytes_per_second: u64,
+    /// With no link up GPUs copy through the host at this share of its rate.
+    pub through_host_factor: f64,
     /// Rate of pageable memory over pinned.
     pub pageable_factor: f64,
     /// Floor.
@@ -191,6 +195,8 @@ pub struct CollectiveCost {
     pub small_floor_ns: u64,
     /// Added for every rank.
     pub per_rank_ns: u64,
+    /// SMs it keeps busy, thousandths (at most 1000).
+    pub sm_share_milli: u32,
     /// What a message costs on top, as bytes; never more than the message itself.
     pub ramp_bytes: u64,
 }
@@ -210,6 +216,8 @@ impl CostParameters {
             ("attention.memory_efficiency", self.attention.memory_efficiency),
             ("attention.backward_reached", self.attention.backward_reached),
             ("copy.pageable_factor", self.copy.pageable_factor),
+            ("copy.through_host_factor", self.copy.through_host_factor),
+            ("memory.memset_bytes_per_block", self.memory.memset_bytes_per_block.into()),
             ("collective.gather_factor", self.collective.gather_factor),
             ("collective.all_to_all_factor", self.collective.all_to_all_factor),
         ];
@@ -224,6 +232,9 @@ impl CostParameters {
             self.copy.device_megabytes_per_second,
             self.collective.bus_megabytes_per_second,
         ];
+        if self.collective.sm_share_milli > 1000 {
+            return Some("cost.collective.sm_share_milli: expected 0 to 1000".to_owned());
+        }
         if !(0.0..f64::MAX).contains(&self.collective.rank_half) {
             return Some("cost.collective.rank_half: expected a number of 0 or more".to_owned());
         }

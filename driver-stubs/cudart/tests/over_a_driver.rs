@@ -269,11 +269,9 @@ fn a_registered_kernel_is_loaded_at_its_first_launch_and_once() {
 fn grid_block_shared_memory_and_stream_arrive_in_order() {
     as_c(|| {
         register(0x4800, c"present");
+        let (grid, block) = (Dim3(2, 3, 4), Dim3(5, 6, 7));
         // SAFETY: the fake driver follows no argument list.
-        assert_eq!(
-            unsafe { cudaLaunchKernel(host(0x4800), Dim3(2, 3, 4), Dim3(5, 6, 7), NO_ARGUMENTS, 8, host(9)) },
-            0
-        );
+        assert_eq!(unsafe { cudaLaunchKernel(host(0x4800), grid, block, NO_ARGUMENTS, 8, host(9)) }, 0);
         let seen: Vec<usize> = (0..8).map(|at| fake(c"fake_last", at) & 0xffff_ffff).collect();
         assert_eq!(seen, [2, 3, 4, 5, 6, 7, 8, 9]);
     });

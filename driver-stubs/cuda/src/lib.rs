@@ -1,6 +1,61 @@
 //! libcuda.so.1: contexts, streams, memory and launches of one process. It alone owns in-process state; the other
 //! stubs take it from the private table (`ghost-table`). Nothing is computed; it never prints.
+//!
+//! - `rows` by area: [`init`], [`device`], [`context`], [`stream`], [`event`], [`memory`], [`copy`], [`pointer`],
+//!   [`module`], [`launch`], [`host`], [`graph`], [`entry`], [`rest`]
+//! - [`driver`]: attach, and the one lock around [`core`]
+//! - [`core`]: what exists in this process; [`queue`]: when work starts and ends
+//! - [`arena`], [`ranges`]: handles and addresses
+//! - [`small`]: bytes that are kept; [`fatbin`]: kernel images; [`price`]: what a kernel costs
+//! - [`table`]: what the other stubs take
 
+pub mod arena;
+pub mod context;
+pub mod copy;
+pub mod core;
+pub mod device;
+pub mod driver;
+pub mod entry;
+pub mod error;
+pub mod event;
 pub mod fatbin;
+pub mod graph;
+pub mod host;
+pub mod init;
+pub mod launch;
+pub mod memory;
+pub mod module;
+pub mod pointer;
 pub mod price;
+pub mod queue;
+pub mod ranges;
+pub mod rest;
 pub mod small;
+pub mod stream;
+pub mod table;
+pub mod visible;
+
+pub use error::Error;
+
+ghost_abi::library! {
+    /// The library `libcuda.so.1`.
+    pub Cuda { name: "libcuda", not_supported: 801, panic: 999, invalid_argument: 1, enter: driver::enter }
+}
+
+/// Every row of the library.
+pub static TABLE: ghost_abi::Table = &[
+    init::ROWS,
+    device::ROWS,
+    context::ROWS,
+    stream::ROWS,
+    event::ROWS,
+    memory::ROWS,
+    copy::ROWS,
+    pointer::ROWS,
+    module::ROWS,
+    launch::ROWS,
+    host::ROWS,
+    graph::ROWS,
+    entry::ROWS,
+    rest::ABSENT,
+];

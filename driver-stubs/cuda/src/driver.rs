@@ -1,0 +1,236 @@
+//! The driver of this process: attached once by cuInit, one lock around everything that exists, and the guards
+//! every call passes (forked child, exit, lost ghostd). It holds no rule about streams or memory.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use ghost_engine::client::{Client, Failure};
+use ghost_engine::place::Place;
+use ghost_engine::timeline::Backlogs;
+use ghost_engine::wire::{Frame, Message, Role, Status};
+use ghost_model::Profile;
+use ghost_model::cost::State;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::arena::Handle;
+use crate::core::{Core, Device};
+use crate::error::Error;
+
+/// This process's driver.
+#[derive(Debug)]
+pub struct Driver {
+    pub client: Client,
+    pub profile: Profile,
+    core: Mutex<Core>,
+    /// Notified whenever queued work moves.
+    pub moved: Condvar,
+    /// Facts alarm word that faults were last judged at.
+    pub alarm: AtomicU64,
+    /// Some context has a sticky error.
+    faulty: AtomicBool,
+    looked_up_ns: AtomicU64,
+}
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+static ATTACHING: Mutex<()> = Mutex::new(());
+static FORKED: AtomicBool = AtomicBool::new(false);
+static EXITING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// This thread's context stack; the last is current.
+    static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Asked before every row: a forked child and an exiting process get an error before any lock is touched.
+#[inline(always)]
+pub fn enter(row: &'static ghost_abi::Row) -> i32 {
+    if FORKED.load(Ordering::Relaxed) && !row.name().starts_with("cuGetError") {
+        return Error::NotInitialized.code();
+    }
+    if EXITING.load(Ordering::Relaxed) {
+        return Error::Deinitialized.code();
+    }
+    0
+}
+
+/// Attaches this process to its tray, once. Failing is not remembered: a rack may come up later.
+pub fn attach() -> Result<&'static Driver, Error> {
+    if let Some(driver) = DRIVER.get() {
+        return if driver.client.is_gone() { Err(Error::DeviceUnavailable) } else { Ok(driver) };
+    }
+    let _one = ATTACHING.lock();
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    let client = Client::attach(Place::find(), Role::Holder).map_err(|failure| match failure {
+        Failure::OtherLayout { .. } => Error::SystemDriverMismatch,
+        Failure::Answer(Status::TooMany | Status::Busy, _) => Error::DeviceUnavailable,
+        _ => Error::NoDevice,
+    })?;
+    let profile: Profile =
+        serde_json::from_str(&client.facts().profile_json()).map_err(|_| Error::SystemDriverMismatch)?;
+    let devices = visible(&client, &profile);
+    if devices.is_empty() {
+        return Err(Error::NoDevice);
+    }
+    let core = Mutex::new(Core::new(devices));
+    let alarm = AtomicU64::new(u64::from(client.facts().alarm().load(Ordering::Relaxed)));
+    let driver = Driver {
+        client,
+        profile,
+        core,
+        moved: Condvar::new(),
+        alarm,
+        faulty: AtomicBool::new(false),
+        looked_up_ns: AtomicU64::new(0),
+    };
+    ghost_engine::wait::set_may_spin(ghost_engine::wait::allowed_cores() > 1);
+    at_fork_and_exit();
+    Ok(DRIVER.get_or_init(|| driver))
+}
+
+/// The driver, if cuInit has succeeded and ghostd has not gone since.
+#[inline]
+pub fn get() -> Result<&'static Driver, Error> {
+    let driver = DRIVER.get().ok_or(Error::NotInitialized)?;
+    if driver.client.is_gone() { Err(Error::DeviceUnavailable) } else { Ok(driver) }
+}
+
+impl Driver {
+    #[inline]
+    pub fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock()
+    }
+
+    /// Asks ghostd; its refusals become this library's codes.
+    pub fn ask(&self, message: Message, args: &[u64]) -> Result<Frame, Error> {
+        self.client.ask(Frame::ask(message, args)).map_err(|failure| match failure {
+            Failure::Answer(Status::OutOfMemory, _) => Error::OutOfMemory,
+            Failure::Answer(Status::Denied | Status::Refused, _) => Error::NotPermitted,
+            Failure::Answer(Status::GpuLost, _) => Error::Unknown,
+            Failure::Answer(Status::NoSuchGpu, _) => Error::InvalidDevice,
+            Failure::Answer(Status::Busy | Status::TooMany, _) | Failure::Gone | Failure::NoTray(_) => {
+                Error::DeviceUnavailable
+            }
+            Failure::Answer(..) | Failure::OtherLayout { .. } => Error::Unknown,
+        })
+    }
+}
+
+impl Driver {
+    /// Sticky errors: a fault of the GPU since this thread's current context was made. Costs one load while the
+    /// alarm word has not moved.
+    pub fn faults(&self) -> Result<(), Error> {
+        let facts = self.client.facts();
+        let alarm = u64::from(facts.alarm().load(Ordering::Acquire));
+        if alarm == self.alarm.load(Ordering::Relaxed) && !self.faulty.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.judge(alarm)
+    }
+
+    #[cold]
+    fn judge(&self, alarm: u64) -> Result<(), Error> {
+        let core = self.core();
+        let fault = |context: &crate::core::Context| {
+            let modes = self.client.facts().modes(core.devices[context.device].gpu);
+            (modes.fault_epoch > context.fault_epoch).then_some(fault_code(modes.fault_xid))
+        };
+        self.faulty.store(core.contexts.iter().any(|(_, c)| fault(c).is_some()), Ordering::Relaxed);
+        self.alarm.store(alarm, Ordering::Relaxed);
+        let mine = current().and_then(|handle| core.contexts.get(handle)).and_then(fault);
+        mine.map_or(Ok(()), Err)
+    }
+
+    /// For polling calls: looks whether ghostd lives and faults came, at most every 20 ms.
+    pub fn look_up_sometimes(&self) -> Result<(), Error> {
+        let now = ghost_engine::clock::now_ns();
+        let last = self.looked_up_ns.load(Ordering::Relaxed);
+        if now.saturating_sub(last) > 20_000_000 {
+            self.looked_up_ns.store(now, Ordering::Relaxed);
+            self.look_up()?;
+        }
+        self.faults()
+    }
+}
+
+/// What CUDA calls a fatal Xid (NVIDIA's Xid catalogue: 79 off the bus, 48/94/95 ECC, 144-150 NVLink, 31 MMU).
+fn fault_code(xid: u64) -> Error {
+    match xid {
+        31 => Error::IllegalAddress,
+        48 | 63 | 64 | 94 | 95 => Error::EccUncorrectable,
+        74 | 144..=150 => Error::NvlinkUncorrectable,
+        79 => Error::Unknown,
+        _ => Error::LaunchFailed,
+    }
+}
+
+/// The current context of this thread.
+pub fn current() -> Option<Handle> {
+    CURRENT.with_borrow(|stack| stack.last().copied())
+}
+
+/// Replaces the top of this thread's stack; `None` empties the top.
+pub fn set_current(context: Option<Handle>) {
+    CURRENT.with_borrow_mut(|stack| {
+        stack.pop();
+        stack.extend(context);
+    });
+}
+
+pub fn push_current(context: Handle) {
+    CURRENT.with_borrow_mut(|stack| stack.push(context));
+}
+
+pub fn pop_current() -> Option<Handle> {
+    CURRENT.with_borrow_mut(Vec::pop)
+}
+
+/// A GPU's UUID as CUDA_VISIBLE_DEVICES and nvidia-smi write it.
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|b| format!("{b:02x}")).collect();
+    format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+fn visible(client: &Client, profile: &Profile) -> Vec<Device> {
+    let facts = client.facts();
+    let present: Vec<(usize, String)> = (0..facts.tray().gpu_count as usize)
+        .map(|gpu| (gpu, facts.identity(gpu)))
+        .filter(|(gpu, identity)| client.place().may_open(identity.minor) && facts.modes(*gpu).lost == 0)
+        .map(|(gpu, identity)| (gpu, uuid_text(&identity.uuid)))
+        .collect();
+    let wanted = std::env::var_os("CUDA_VISIBLE_DEVICES").map(|v| v.to_string_lossy().into_owned());
+    crate::visible::select(wanted.as_deref(), &present).into_iter().map(|gpu| device(gpu, profile)).collect()
+}
+
+fn device(gpu: usize, profile: &Profile) -> Device {
+    Device {
+        gpu,
+        primary: None,
+        retained: 0,
+        flags: 0,
+        backlogs: Backlogs::default(),
+        space: None,
+        state: State::nominal(profile),
+        sharers: 1,
+        blocking_tail_ns: 0,
+        legacy_tail_ns: 0,
+        generation: u64::MAX,
+    }
+}
+
+/// A forked child must not use our socket, page or locks; after exit handlers nothing may start.
+fn at_fork_and_exit() {
+    extern "C" fn child() {
+        FORKED.store(true, Ordering::Relaxed);
+    }
+    extern "C" fn exit() {
+        EXITING.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: both handlers are plain functions that live as long as the library, which is never unloaded.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(child));
+        libc::atexit(exit);
+    }
+}

@@ -1,0 +1,426 @@
+//! When work starts and ends: the rules of streams on top of `ghost_engine::timeline`.
+//! Work with known inputs is placed at once; behind anything unknown (a host function, an event recorded behind
+//! one, a collective) it queues. Nothing here sleeps or runs user code; `host` and `driver` do.
+
+use std::sync::atomic::Ordering;
+
+use ghost_engine::busy::Work;
+use ghost_engine::timeline::{Demand, Engine, Span};
+use ghost_model::cost::{Cost, Operation, cost};
+
+use crate::arena::Handle;
+use crate::core::{Completion, Core, DEPTH, Moment, UNSET, unset};
+use crate::driver::Driver;
+use crate::error::Error;
+
+/// A priced operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Priced {
+    pub engine: Engine,
+    pub cost_ns: u64,
+    pub share_milli: u32,
+    pub memory_ns: u64,
+    pub energy_nanojoules: u64,
+}
+
+/// What a piece of work does to memory once it is placed, in stream order.
+pub type Effect = Box<dyn FnOnce(&mut Core) + Send>;
+
+/// What waits in a queue.
+pub enum Action {
+    /// Priced work and what it does to memory.
+    Work(Priced, Effect),
+    /// Only the dependencies count.
+    Join,
+    /// An event: its time is the start of this entry.
+    Mark(bool),
+    /// A host function; runs on the helper thread when its start has come.
+    Host(Option<Box<dyn FnOnce() + Send>>),
+    /// Something whose end its owner will tell; `started` hears of the start.
+    External { started: Option<Box<dyn FnOnce(u64) + Send>>, share_milli: u32, energy_milliwatts: u32 },
+}
+
+impl std::fmt::Debug for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Action::Work(..) => "Work",
+            Action::Join => "Join",
+            Action::Mark(_) => "Mark",
+            Action::Host(_) => "Host",
+            Action::External { .. } => "External",
+        })
+    }
+}
+
+/// One entry of a stream's queue.
+#[derive(Debug)]
+pub struct Queued {
+    pub needs: Vec<Completion>,
+    pub action: Action,
+    pub done: Completion,
+    /// Set once the entry has started: a host function that runs, a collective that is under way.
+    pub started_ns: Option<u64>,
+}
+
+/// A host function that is due, or an owner to tell about a start.
+pub enum Call {
+    Host { stream: Handle, run: Box<dyn FnOnce() + Send> },
+    Started { run: Box<dyn FnOnce(u64) + Send>, start_ns: u64 },
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Call")
+    }
+}
+
+impl Driver {
+    /// Prices an operation for a device as it is now.
+    pub fn price(&self, core: &mut Core, device: usize, operation: &Operation) -> Priced {
+        self.refresh(core, device);
+        priced(&self.profile, &cost(&self.profile, operation, &core.devices[device].state))
+    }
+
+    /// Takes over clocks, caps, links and sharers when ghostd has published.
+    #[inline]
+    fn refresh(&self, core: &mut Core, device: usize) {
+        let generation = self.client.facts().generation();
+        let device = &mut core.devices[device];
+        if device.generation != generation {
+            device.generation = generation;
+            self.refresh_slow(device);
+        }
+    }
+
+    #[cold]
+    fn refresh_slow(&self, device: &mut crate::core::Device) {
+        let facts = self.client.facts();
+        let modes = facts.modes(device.gpu);
+        let max = self.profile.clocks.sm_max_mhz;
+        let locked = if modes.locked_graphics_max_mhz == 0 { max } else { modes.locked_graphics_max_mhz };
+        device.state.sm_clock_mhz = locked.min(max);
+        device.state.power_limit_milliwatts = modes.power_limit_milliwatts;
+        let links = facts.gpu(device.gpu).links;
+        device.state.links_up = links.iter().filter(|l| l.up != 0).count() as u8;
+        device.sharers = facts.sharers(device.gpu);
+    }
+
+    /// Puts priced work on a stream and applies its effect in stream order. Blocks while the stream is full.
+    pub fn submit(
+        &self,
+        stream: Handle,
+        priced: Priced,
+        effect: impl FnOnce(&mut Core) + Send + 'static,
+    ) -> Result<Moment, Error> {
+        let mut core = self.core();
+        let now = loop {
+            let now = ghost_engine::clock::now_ns();
+            match core.full_until(stream, now)? {
+                None => break now,
+                Some(until) => {
+                    drop(core);
+                    self.sleep_until(until)?;
+                    core = self.core();
+                }
+            }
+        };
+        self.submit_locked(&mut core, now, stream, priced, effect)
+    }
+
+    /// As [`submit`](Self::submit), under a lock the caller holds, without looking whether the stream is full.
+    pub fn submit_locked(
+        &self,
+        core: &mut Core,
+        now: u64,
+        stream: Handle,
+        priced: Priced,
+        effect: impl FnOnce(&mut Core) + Send + 'static,
+    ) -> Result<Moment, Error> {
+        if core.queued > 0 && core.must_queue(stream)? {
+            let done = core.push(stream, Vec::new(), Action::Work(priced, Box::new(effect)))?;
+            self.moved.notify_all();
+            return Ok(Moment::Pending(done));
+        }
+        let span = self.place(core, now, stream, priced)?;
+        effect(core);
+        Ok(Moment::Known(span.end_ns))
+    }
+
+    /// Places work whose inputs are known and reports it as busy.
+    fn place(&self, core: &mut Core, now: u64, stream: Handle, priced: Priced) -> Result<Span, Error> {
+        let ready = core.ready_ns(stream)?;
+        let device = core.stream(stream)?.device;
+        let state = &mut core.devices[device];
+        let demand = Demand {
+            engine: priced.engine,
+            cost_ns: priced.cost_ns,
+            share_milli: priced.share_milli,
+            sharers: state.sharers,
+        };
+        let span = state.backlogs.place(now, ready, demand);
+        let gpu = state.gpu;
+        core.advance_tail(stream, span.end_ns)?;
+        self.report(gpu, now, span, priced);
+        Ok(span)
+    }
+
+    fn report(&self, gpu: usize, now: u64, span: Span, priced: Priced) {
+        let Some(page) = self.client.page() else { return };
+        let work = Work {
+            start_ns: span.start_ns,
+            end_ns: span.end_ns,
+            memory_ns: priced.memory_ns,
+            energy_nanojoules: priced.energy_nanojoules,
+        };
+        page.add(gpu, priced.engine as usize, now, work);
+    }
+
+    /// Moves every queue as far as it goes. Returns calls that are due, to be made without the lock, and when the
+    /// next host function is due.
+    pub fn advance(&self, core: &mut Core, now: u64) -> (Vec<Call>, Option<u64>) {
+        let mut calls = Vec::new();
+        let mut next = None;
+        let mut moved = true;
+        while moved && core.queued > 0 {
+            moved = false;
+            let streams: Vec<Handle> =
+                core.streams.iter().filter(|(_, s)| !s.queue.is_empty()).map(|(handle, _)| handle).collect();
+            for stream in streams {
+                while self.step(core, now, stream, &mut calls, &mut next) {
+                    moved = true;
+                }
+            }
+        }
+        (calls, next)
+    }
+
+    /// Resolves the head of one queue if it can be. True if the head is gone.
+    fn step(
+        &self,
+        core: &mut Core,
+        now: u64,
+        stream: Handle,
+        calls: &mut Vec<Call>,
+        next: &mut Option<u64>,
+    ) -> bool {
+        let Some(start) = core.head_start(stream) else { return false };
+        let Ok(state) = core.stream_mut(stream) else { return false };
+        let Some(head) = state.queue.front_mut() else { return false };
+        match &mut head.action {
+            Action::Host(run) => {
+                if start > now {
+                    *next = Some(next.map_or(start, |n: u64| n.min(start)));
+                } else if let Some(run) = run.take() {
+                    head.started_ns = Some(now);
+                    calls.push(Call::Host { stream, run });
+                }
+                return false;
+            }
+            Action::External { started, .. } => {
+                if head.started_ns.is_none() {
+                    head.started_ns = Some(start);
+                    calls.extend(started.take().map(|run| Call::Started { run, start_ns: start }));
+                }
+                let end = head.done.load(Ordering::Acquire);
+                if end == UNSET {
+                    return false;
+                }
+                self.finish_external(core, now, stream, end);
+                return true;
+            }
+            Action::Work(..) | Action::Join | Action::Mark(_) => {}
+        }
+        self.resolve_head(core, now, stream, start);
+        true
+    }
+
+    fn resolve_head(&self, core: &mut Core, now: u64, stream: Handle, start: u64) {
+        let Some(head) = core.pop(stream) else { return };
+        let end = match head.action {
+            Action::Work(priced, effect) => {
+                let _ = core.advance_tail(stream, start);
+                let end = self.place(core, now, stream, priced).map_or(start, |span| span.end_ns);
+                effect(core);
+                end
+            }
+            Action::Mark(_) => start.max(now.min(start.max(1))),
+            _ => start,
+        };
+        let _ = core.advance_tail(stream, end);
+        head.done.store(end, Ordering::Release);
+    }
+
+    fn finish_external(&self, core: &mut Core, now: u64, stream: Handle, end: u64) {
+        let Some(head) = core.pop(stream) else { return };
+        let start = head.started_ns.unwrap_or(end).min(end);
+        let Ok(device) = core.stream(stream).map(|s| s.device) else { return };
+        if let Action::External { share_milli, energy_milliwatts, .. } = head.action {
+            let state = &mut core.devices[device];
+            state.backlogs.add(now, Engine::Compute, end - start, share_milli);
+            let gpu = state.gpu;
+            let priced = Priced {
+                engine: Engine::Compute,
+                cost_ns: end - start,
+                share_milli,
+                memory_ns: (end - start) / 4,
+                energy_nanojoules: (end - start) * u64::from(energy_milliwatts) / 1000,
+            };
+            self.report(gpu, now, Span { start_ns: start, end_ns: end }, priced);
+        }
+        let _ = core.advance_tail(stream, end);
+    }
+
+    /// Sleeps until a simulated moment, looking up for faults and ghostd's death.
+    pub fn sleep_until(&self, end_ns: u64) -> Result<(), Error> {
+        let facts = self.client.facts();
+        loop {
+            let seen = facts.alarm().load(Ordering::Acquire);
+            if ghost_engine::wait::until(end_ns, facts.alarm(), seen) == ghost_engine::wait::Woken::End {
+                return Ok(());
+            }
+            self.look_up()?;
+        }
+    }
+
+    /// Fails once ghostd has died.
+    pub fn look_up(&self) -> Result<(), Error> {
+        if self.client.is_alive() { Ok(()) } else { Err(Error::DeviceUnavailable) }
+    }
+
+    /// Waits until `moment` has come.
+    pub fn wait_for(&self, moment: &Moment) -> Result<(), Error> {
+        let end = loop {
+            if let Some(end) = moment.known() {
+                break end;
+            }
+            let mut core = self.core();
+            if moment.known().is_none() {
+                self.moved.wait_for(&mut core, std::time::Duration::from_millis(100));
+            }
+            drop(core);
+            self.look_up()?;
+        };
+        self.sleep_until(end)
+    }
+}
+
+impl Core {
+    pub fn stream(&self, handle: Handle) -> Result<&crate::core::Stream, Error> {
+        self.streams.get(handle).ok_or(Error::InvalidHandle)
+    }
+
+    pub fn stream_mut(&mut self, handle: Handle) -> Result<&mut crate::core::Stream, Error> {
+        self.streams.get_mut(handle).ok_or(Error::InvalidHandle)
+    }
+
+    /// Earliest start of new work on a stream, by its own tail and the legacy stream's rule.
+    pub fn ready_ns(&self, handle: Handle) -> Result<u64, Error> {
+        let stream = self.stream(handle)?;
+        let device = &self.devices[stream.device];
+        Ok(match (stream.legacy, stream.non_blocking) {
+            (true, _) => stream.tail_ns.max(device.blocking_tail_ns),
+            (false, false) => stream.tail_ns.max(device.legacy_tail_ns),
+            (false, true) => stream.tail_ns,
+        })
+    }
+
+    /// Moves a stream's tail and remembers the end for the depth limit.
+    pub fn advance_tail(&mut self, handle: Handle, end_ns: u64) -> Result<(), Error> {
+        let stream = self.streams.get_mut(handle).ok_or(Error::InvalidHandle)?;
+        stream.tail_ns = stream.tail_ns.max(end_ns);
+        stream.ends[stream.next] = stream.tail_ns;
+        stream.next = (stream.next + 1) % DEPTH;
+        let device = &mut self.devices[stream.device];
+        if stream.legacy {
+            device.legacy_tail_ns = device.legacy_tail_ns.max(stream.tail_ns);
+        } else if !stream.non_blocking {
+            device.blocking_tail_ns = device.blocking_tail_ns.max(stream.tail_ns);
+        }
+        Ok(())
+    }
+
+    /// When a full stream has room again; `None` = now.
+    fn full_until(&self, handle: Handle, now: u64) -> Result<Option<u64>, Error> {
+        let stream = self.stream(handle)?;
+        if stream.queue.len() >= DEPTH {
+            return Ok(Some(now + 1_000_000));
+        }
+        let oldest = stream.ends[stream.next];
+        Ok((oldest > now).then_some(oldest))
+    }
+
+    /// Whether new work on a stream must wait behind something unknown.
+    pub fn must_queue(&self, handle: Handle) -> Result<bool, Error> {
+        let stream = self.stream(handle)?;
+        Ok(!stream.queue.is_empty() || !self.blockers(handle)?.is_empty())
+    }
+
+    /// Completions of unknown work in other streams that the legacy rule puts before new work here.
+    fn blockers(&self, handle: Handle) -> Result<Vec<Completion>, Error> {
+        let stream = self.stream(handle)?;
+        if stream.non_blocking && !stream.legacy {
+            return Ok(Vec::new());
+        }
+        let relevant = |other: &crate::core::Stream| {
+            other.device == stream.device
+                && !other.queue.is_empty()
+                && (if stream.legacy { !other.legacy && !other.non_blocking } else { other.legacy })
+        };
+        let last = |s: &crate::core::Stream| s.queue.back().map(|q| q.done.clone());
+        Ok(self.streams.iter().filter(|(_, s)| relevant(s)).filter_map(|(_, s)| last(s)).collect())
+    }
+
+    /// Appends an entry; returns the completion that tells its end.
+    pub fn push(&mut self, handle: Handle, mut needs: Vec<Completion>, action: Action) -> Result<Completion, Error> {
+        needs.extend(self.blockers(handle)?);
+        let done = unset();
+        let entry = Queued { needs, action, done: done.clone(), started_ns: None };
+        self.stream_mut(handle)?.queue.push_back(entry);
+        self.queued += 1;
+        Ok(done)
+    }
+
+    pub fn pop(&mut self, handle: Handle) -> Option<Queued> {
+        let head = self.streams.get_mut(handle)?.queue.pop_front()?;
+        self.queued -= 1;
+        Some(head)
+    }
+
+    /// Start of the head of a queue, once everything it needs is known.
+    fn head_start(&self, handle: Handle) -> Option<u64> {
+        let head = self.streams.get(handle)?.queue.front()?;
+        let mut start = self.ready_ns(handle).ok()?;
+        for need in &head.needs {
+            match need.load(Ordering::Acquire) {
+                UNSET => return None,
+                end => start = start.max(end),
+            }
+        }
+        Some(start)
+    }
+
+    /// End of everything on a stream, or the completion of what is not known yet.
+    pub fn end_of(&self, handle: Handle) -> Result<Moment, Error> {
+        let stream = self.stream(handle)?;
+        if let Some(last) = stream.queue.back() {
+            return Ok(Moment::Pending(last.done.clone()));
+        }
+        let blockers = self.blockers(handle)?;
+        if stream.legacy && !blockers.is_empty() {
+            return Ok(Moment::Pending(blockers[0].clone()));
+        }
+        Ok(Moment::Known(self.ready_ns(handle)?))
+    }
+}
+
+/// Energy and memory time of a cost.
+pub fn priced(profile: &ghost_model::Profile, cost: &Cost) -> Priced {
+    let bytes_per_us = profile.cost.memory.hbm_megabytes_per_second.max(1);
+    Priced {
+        engine: crate::core::engine(cost.engine),
+        cost_ns: cost.ns,
+        share_milli: cost.sm_share_milli.max(1),
+        memory_ns: (cost.hbm_bytes.saturating_mul(1000) / bytes_per_us).min(cost.ns),
+        energy_nanojoules: cost.ns.saturating_mul(u64::from(cost.dynamic_milliwatts)) / 1000,
+    }
+}

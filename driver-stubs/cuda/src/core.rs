@@ -153,7 +153,7 @@ pub struct Core {
     pub next_id: u64,
     /// Queued entries over all streams; 0 lets every enqueue take the short way.
     pub queued: usize,
-    pub tokens: HashMap<u64, Completion>,
+    pub tokens: HashMap<u64, (Completion, Handle)>,
     /// Host bytes pinned by this process.
     pub pinned_bytes: u64,
 }

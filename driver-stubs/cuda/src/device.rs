@@ -226,8 +226,8 @@ fn limit(cuda: &ghost_model::profile::CudaAttributes, attribute: i32) -> Option<
 /// What a GB200 under Linux can (1) and cannot (0). Conditional graph handles, CIG, KMT handles and such cannot.
 fn capable(attribute: i32) -> Option<i32> {
     const CAN: &[i32] = &[
-        15, 19, 31, 41, 44, 78, 79, 80, 83, 86, 88, 89, 90, 91, 95, 98, 99, 100, 101, 102, 103, 107, 110, 112, 113, 114,
-        115, 116, 120, 121, 122, 123, 124, 125, 127, 128, 129, 132, 141, 142, 144, 145,
+        15, 19, 31, 41, 44, 78, 79, 80, 83, 86, 88, 89, 90, 91, 95, 98, 99, 100, 101, 102, 103, 107, 110, 112, 113,
+        114, 115, 116, 120, 121, 122, 123, 124, 125, 127, 128, 129, 132, 141, 142, 144, 145,
     ];
     match attribute {
         // flush-writes options: host; writes ordering: all devices; pool handle types: posix fd and fabric

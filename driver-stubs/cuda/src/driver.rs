@@ -54,6 +54,15 @@ pub fn enter(row: &'static ghost_abi::Row) -> i32 {
     0
 }
 
+/// The guard of the private table: 0, or why nothing may be done any more.
+pub fn state() -> i32 {
+    match (FORKED.load(Ordering::Relaxed), EXITING.load(Ordering::Relaxed)) {
+        (true, _) => Error::NotInitialized.code(),
+        (_, true) => Error::Deinitialized.code(),
+        _ => 0,
+    }
+}
+
 /// Attaches this process to its tray, once. Failing is not remembered: a rack may come up later.
 pub fn attach() -> Result<&'static Driver, Error> {
     if let Some(driver) = DRIVER.get() {

@@ -75,7 +75,7 @@ fn record_on(event: *mut c_void, default: stream::Default, stream: *mut c_void) 
         return graph::capture_record(&mut core, stream, handle);
     }
     let moment = if core.queued > 0 && core.must_queue(stream)? {
-        let done = core.push(stream, Vec::new(), Action::Mark(true))?;
+        let done = core.push(stream, Vec::new(), Action::Mark)?;
         driver.moved.notify_all();
         Moment::Pending(done)
     } else {

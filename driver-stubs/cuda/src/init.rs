@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use ghost_abi::Out;
+use ghost_abi::{CStrIn, Out};
 
 use crate::error::TEXTS;
 use crate::{Cuda, Error, driver};
@@ -14,7 +14,7 @@ ghost_abi::rows! { Cuda;
     fn cuGetErrorName(code: i32, text: Out<*const c_char>) => error_name;
     fn cuProfilerStart() => profiler;
     fn cuProfilerStop() => profiler;
-    fn ghostrack_note_missing(library: *const c_char, function: *const c_char) -> () => note_missing;
+    fn ghostrack_note_missing(library: CStrIn, function: CStrIn) -> () => note_missing;
 }
 
 fn init(flags: u32) -> Result<(), Error> {
@@ -50,8 +50,10 @@ fn profiler() -> Result<(), Error> {
     driver::get().map(|_| ())
 }
 
-fn note_missing(library: *const c_char, function: *const c_char) {
-    crate::table::note_missing_names(library, function);
+fn note_missing(library: CStrIn, function: CStrIn) {
+    if let (Ok(library), Ok(function)) = (library.get(), function.get()) {
+        crate::table::note_missing_names(library, function);
+    }
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ ghost_abi::rows! { Cuda;
     since 11020 fn cuDeviceGetMemPool(pool: Out<*mut c_void>, device: i32) => default_pool;
     since 11020 fn cuDeviceSetMemPool(device: i32, pool: *mut c_void) => set_pool;
     since 11020 fn cuMemPoolTrimTo(pool: *mut c_void, keep: usize) => pool_trim;
-    since 11020 fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: i32, value: In<u64>) => pool_set_attribute;
-    since 11020 fn cuMemPoolGetAttribute(pool: *mut c_void, attribute: i32, value: Out<u64>) => pool_get_attribute;
+    since 11020 fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: i32, value: *const u64) => pool_set_attribute;
+    since 11020 fn cuMemPoolGetAttribute(pool: *mut c_void, attribute: i32, value: *mut u64) => pool_get_attribute;
     since 11020 fn cuMemPoolSetAccess(pool: *mut c_void, map: InList<[i32; 3]>, count: usize) => pool_set_access;
     since 11020 fn cuMemPoolCreate(pool: Out<*mut c_void>, props: In<[i32; 6]>) => pool_create;
     since 11020 fn cuMemPoolDestroy(pool: *mut c_void) => pool_destroy;
@@ -78,11 +78,11 @@ pub fn take(driver: &Driver, core: &mut Core, device: usize, bytes: usize) -> Re
     let gpu = core.devices[device].gpu as u64;
     let space = core.devices[device].space.as_mut().ok_or(Error::InvalidContext)?;
     let placed = space.place(bytes as u64).ok_or(Error::OutOfMemory)?;
-    if placed.taken > 0 {
-        if let Err(error) = driver.ask(Message::MemoryTake, &[gpu, placed.taken]) {
-            space.release(placed.address, placed.bytes);
-            return Err(error);
-        }
+    if placed.taken > 0
+        && let Err(error) = driver.ask(Message::MemoryTake, &[gpu, placed.taken])
+    {
+        space.release(placed.address, placed.bytes);
+        return Err(error);
     }
     core.ranges.insert(placed.address, placed.bytes, device, Memory::Device, 0);
     Ok(placed.address)
@@ -311,36 +311,36 @@ fn pool_trim(pool: *mut c_void, _keep: usize) -> Result<(), Error> {
 }
 
 /// Attributes 1..=3 are 32-bit switches, the others 64-bit sizes.
-fn pool_set_attribute(pool: *mut c_void, attribute: i32, value: In<u64>) -> Result<(), Error> {
+fn pool_set_attribute(pool: *mut c_void, attribute: i32, value: *const u64) -> Result<(), Error> {
     let mut core = driver::get()?.core();
     let pool = core.pools.get_mut(Handle::of(pool)).ok_or(Error::InvalidValue)?;
     let at = usize::try_from(attribute).ok().filter(|a| (1..=8).contains(a)).ok_or(Error::InvalidValue)?;
-    let value = value.get()?;
-    pool.attributes[at - 1] = if at <= 3 { value & 0xffff_ffff } else { value };
+    pool.attributes[at - 1] = if at <= 3 {
+        // SAFETY: for a switch the caller lends one `int`.
+        u64::from(unsafe { In::<u32>::from_raw(value.cast()) }.get()?)
+    } else {
+        // SAFETY: for the others the caller lends one `cuuint64_t`.
+        unsafe { In::<u64>::from_raw(value) }.get()?
+    };
     Ok(())
 }
 
-fn pool_get_attribute(pool: *mut c_void, attribute: i32, value: Out<u64>) -> Result<(), Error> {
+fn pool_get_attribute(pool: *mut c_void, attribute: i32, value: *mut u64) -> Result<(), Error> {
     let core = driver::get()?.core();
     let pool = core.pools.get(Handle::of(pool)).ok_or(Error::InvalidValue)?;
     let at = usize::try_from(attribute).ok().filter(|a| (1..=8).contains(a)).ok_or(Error::InvalidValue)?;
     if at <= 3 {
-        return set_word(value, pool.attributes[at - 1] as u32);
+        // SAFETY: for a switch the caller lends storage for one `int`.
+        let switch: Out<u32> = unsafe { Out::from_raw(value.cast()) };
+        return Ok(switch.set(pool.attributes[at - 1] as u32)?);
     }
-    Ok(value.set(match at {
+    // SAFETY: for the others the caller lends storage for one `cuuint64_t`.
+    let size: Out<u64> = unsafe { Out::from_raw(value) };
+    Ok(size.set(match at {
         7 => pool.used_bytes,
         8 => pool.high_bytes,
         _ => pool.attributes[at - 1],
     })?)
-}
-
-/// A switch is an `int`: only four bytes are the caller's.
-fn set_word(value: Out<u64>, word: u32) -> Result<(), Error> {
-    value.check()?;
-    let address: *mut u64 = value.as_ptr();
-    // SAFETY: not null, and for this attribute the caller lends storage for one 32-bit value.
-    unsafe { address.cast::<u32>().write_unaligned(word) };
-    Ok(())
 }
 
 fn pool_set_access(pool: *mut c_void, map: InList<[i32; 3]>, count: usize) -> Result<(), Error> {
@@ -375,7 +375,7 @@ fn granularity(bytes: Out<usize>, _props: *const c_void, option: i32) -> Result<
 
 fn aligned(bytes: usize) -> Result<u64, Error> {
     let bytes = bytes as u64;
-    if bytes == 0 || bytes % BLOCK != 0 { Err(Error::InvalidValue) } else { Ok(bytes) }
+    if bytes == 0 || !bytes.is_multiple_of(BLOCK) { Err(Error::InvalidValue) } else { Ok(bytes) }
 }
 
 fn address_reserve(address: Out<u64>, bytes: usize, alignment: usize, _hint: u64, flags: u64) -> Result<(), Error> {

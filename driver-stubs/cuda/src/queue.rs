@@ -33,7 +33,7 @@ pub enum Action {
     /// Only the dependencies count.
     Join,
     /// An event: its time is the start of this entry.
-    Mark(bool),
+    Mark,
     /// A host function; runs on the helper thread when its start has come.
     Host(Option<Box<dyn FnOnce() + Send>>),
     /// Something whose end its owner will tell; `started` hears of the start.
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Action {
         f.write_str(match self {
             Action::Work(..) => "Work",
             Action::Join => "Join",
-            Action::Mark(_) => "Mark",
+            Action::Mark => "Mark",
             Action::Host(_) => "Host",
             Action::External { .. } => "External",
         })
@@ -149,6 +149,24 @@ impl Driver {
     /// Places work whose inputs are known and reports it as busy.
     fn place(&self, core: &mut Core, now: u64, stream: Handle, priced: Priced) -> Result<Span, Error> {
         let ready = core.ready_ns(stream)?;
+        let span = self.span(core, now, stream, ready, priced)?;
+        core.advance_tail(stream, span.end_ns)?;
+        Ok(span)
+    }
+
+    /// Places work that may start at `ready`, whatever the stream's tail says; for the nodes of a graph.
+    pub fn place_at(
+        &self,
+        core: &mut Core,
+        now: u64,
+        stream: Handle,
+        ready: u64,
+        priced: Priced,
+    ) -> Result<u64, Error> {
+        Ok(self.span(core, now, stream, ready, priced)?.end_ns)
+    }
+
+    fn span(&self, core: &mut Core, now: u64, stream: Handle, ready: u64, priced: Priced) -> Result<Span, Error> {
         let device = core.stream(stream)?.device;
         let state = &mut core.devices[device];
         let demand = Demand {
@@ -158,9 +176,7 @@ impl Driver {
             sharers: state.sharers,
         };
         let span = state.backlogs.place(now, ready, demand);
-        let gpu = state.gpu;
-        core.advance_tail(stream, span.end_ns)?;
-        self.report(gpu, now, span, priced);
+        self.report(state.gpu, now, span, priced);
         Ok(span)
     }
 
@@ -195,14 +211,7 @@ impl Driver {
     }
 
     /// Resolves the head of one queue if it can be. True if the head is gone.
-    fn step(
-        &self,
-        core: &mut Core,
-        now: u64,
-        stream: Handle,
-        calls: &mut Vec<Call>,
-        next: &mut Option<u64>,
-    ) -> bool {
+    fn step(&self, core: &mut Core, now: u64, stream: Handle, calls: &mut Vec<Call>, next: &mut Option<u64>) -> bool {
         let Some(start) = core.head_start(stream) else { return false };
         let Ok(state) = core.stream_mut(stream) else { return false };
         let Some(head) = state.queue.front_mut() else { return false };
@@ -228,7 +237,7 @@ impl Driver {
                 self.finish_external(core, now, stream, end);
                 return true;
             }
-            Action::Work(..) | Action::Join | Action::Mark(_) => {}
+            Action::Work(..) | Action::Join | Action::Mark => {}
         }
         self.resolve_head(core, now, stream, start);
         true
@@ -243,7 +252,6 @@ impl Driver {
                 effect(core);
                 end
             }
-            Action::Mark(_) => start.max(now.min(start.max(1))),
             _ => start,
         };
         let _ = core.advance_tail(stream, end);
@@ -340,7 +348,7 @@ impl Core {
     }
 
     /// When a full stream has room again; `None` = now.
-    fn full_until(&self, handle: Handle, now: u64) -> Result<Option<u64>, Error> {
+    pub fn full_until(&self, handle: Handle, now: u64) -> Result<Option<u64>, Error> {
         let stream = self.stream(handle)?;
         if stream.queue.len() >= DEPTH {
             return Ok(Some(now + 1_000_000));

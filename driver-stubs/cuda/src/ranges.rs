@@ -142,8 +142,7 @@ impl AddressSpace {
     pub fn reserve(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         let bytes = bytes.checked_next_multiple_of(BLOCK)?;
         let align = alignment.max(BLOCK).checked_next_power_of_two()?;
-        let (&base, &len) =
-            self.holes.iter().find(|&(&b, &l)| b.next_multiple_of(align) - b + bytes <= l)?;
+        let (&base, &len) = self.holes.iter().find(|&(&b, &l)| b.next_multiple_of(align) - b + bytes <= l)?;
         let address = base.next_multiple_of(align);
         self.holes.remove(&base);
         give(&mut self.holes, base, address - base);
@@ -166,11 +165,11 @@ fn give(holes: &mut BTreeMap<u64, u64>, base: u64, bytes: u64) {
         return;
     }
     let (mut base, mut bytes) = (base, bytes);
-    if let Some((&before, &len)) = holes.range(..base).next_back() {
-        if before + len == base {
-            holes.remove(&before);
-            (base, bytes) = (before, bytes + len);
-        }
+    if let Some((&before, &len)) = holes.range(..base).next_back()
+        && before + len == base
+    {
+        holes.remove(&before);
+        (base, bytes) = (before, bytes + len);
     }
     if let Some(&len) = holes.get(&(base + bytes)) {
         holes.remove(&(base + bytes));

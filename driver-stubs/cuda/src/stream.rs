@@ -184,7 +184,8 @@ fn copy_attributes(to: *mut c_void, from: *mut c_void) -> Result<(), Error> {
 }
 
 fn attach_mem(stream: *mut c_void, address: u64, _bytes: usize, _flags: u32) -> Result<(), Error> {
-    with(stream, Default::Legacy, |core, _| core.ranges.find(address)).and_then(|r| r.map(|_| ()).ok_or(Error::InvalidValue))
+    with(stream, Default::Legacy, |core, _| core.ranges.find(address))
+        .and_then(|r| r.map(|_| ()).ok_or(Error::InvalidValue))
 }
 
 fn wait_event(stream: *mut c_void, event: *mut c_void, flags: u32) -> Result<(), Error> {

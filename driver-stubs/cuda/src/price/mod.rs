@@ -35,3 +35,17 @@ fn generic(blocks: u64, threads: u64) -> Operation {
     let bytes = blocks * threads * 16;
     Operation::Delay { ns: 2_000 + bytes / 8_000 }
 }
+
+/// How many blocks fit on one SM.
+pub mod occupancy {
+    use ghost_model::profile::CudaAttributes;
+
+    /// Resident blocks of a kernel with these needs.
+    pub fn blocks_per_multiprocessor(cuda: &CudaAttributes, registers: u32, shared_bytes: u32, threads: u32) -> u32 {
+        let warps = threads.div_ceil(cuda.warp_size).max(1);
+        let by_threads = cuda.max_threads_per_multiprocessor / (warps * cuda.warp_size);
+        let by_registers = cuda.registers_per_multiprocessor / (registers.max(1) * warps * cuda.warp_size).max(1);
+        let by_shared = cuda.shared_bytes_per_multiprocessor / (shared_bytes + cuda.shared_bytes_reserved_per_block);
+        by_threads.min(by_registers).min(by_shared).min(cuda.max_blocks_per_multiprocessor)
+    }
+}

@@ -106,9 +106,10 @@ fn successor() -> Result<&'static Tray, Error> {
         return Ok(tray);
     }
     let now = clock::now_ns();
-    if now.saturating_sub(TRIED_NS.swap(now, Ordering::Relaxed)) < STILL_NS {
+    if now.saturating_sub(TRIED_NS.load(Ordering::Relaxed)) < STILL_NS {
         return Err(Error::GpuIsLost);
     }
+    TRIED_NS.store(now, Ordering::Relaxed);
     Tray::attach().map(keep).map_err(|_| Error::GpuIsLost)
 }
 

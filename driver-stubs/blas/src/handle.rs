@@ -41,9 +41,17 @@ impl Magic {
 pub unsafe trait Tagged: Sync + 'static {}
 
 /// A handle argument. Only C, or [`Handle::of`], makes one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[repr(transparent)]
 pub struct Handle<T>(*const T);
+
+impl<T> Clone for Handle<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Handle<T> {}
 
 impl<T: Tagged> Handle<T> {
     /// The handle of a place.

@@ -27,6 +27,11 @@ impl<T> Ptr<T> {
         self.0.is_null()
     }
 
+    /// The same address as bytes.
+    pub fn bytes(&self) -> Ptr<u8> {
+        Ptr(self.0.cast())
+    }
+
     /// Fails when the caller passed null.
     pub fn check(&self) -> Result<(), Error> {
         if self.0.is_null() { Err(Error::InvalidValue) } else { Ok(()) }
@@ -46,6 +51,16 @@ impl<T: Plain> Ptr<T> {
         self.check()?;
         // SAFETY: not null, and the caller lends storage for one value.
         unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+}
+
+impl Ptr<u8> {
+    /// Writes `bytes` zeros to host memory.
+    pub fn clear(&self, bytes: usize) -> Result<(), Error> {
+        self.check()?;
+        // SAFETY: not null, and the caller lends as many bytes as its type argument says.
+        unsafe { self.0.write_bytes(0, bytes) };
         Ok(())
     }
 }

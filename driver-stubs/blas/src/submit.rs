@@ -52,6 +52,68 @@ pub fn wait(stream: Stream) -> Result<(), Error> {
     answer(unsafe { synchronize(stream.raw()) })
 }
 
+/// libcuda's description of a two-dimensional copy, `CUDA_MEMCPY2D_v2`.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Copy2d {
+    from: Side,
+    to: Side,
+    width_bytes: usize,
+    height: usize,
+}
+
+/// One side of it.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Side {
+    x_bytes: usize,
+    y: usize,
+    /// A `CUmemorytype`.
+    memory: u32,
+    host: usize,
+    device: u64,
+    array: usize,
+    pitch_bytes: usize,
+}
+
+/// Copies `count` runs of `bytes` bytes between two addresses of any memory; without a stream it waits.
+pub fn copy_rows(
+    [from, to]: [u64; 2],
+    pitches: [u64; 2],
+    bytes: u64,
+    count: u64,
+    stream: Option<Stream>,
+) -> Result<(), Error> {
+    /// `CU_MEMORYTYPE_UNIFIED`: the address tells.
+    const UNIFIED: u32 = 4;
+    let side = |address, pitch: u64| Side {
+        memory: UNIFIED,
+        device: address,
+        pitch_bytes: pitch.max(bytes) as usize,
+        ..Side::default()
+    };
+    let [from_pitch, to_pitch] = pitches;
+    let (from, to) = (side(from, from_pitch), side(to, to_pitch));
+    let copy = Copy2d { from, to, width_bytes: bytes as usize, height: count as usize };
+    let name = if stream.is_some() { c"cuMemcpy2DAsync_v2" } else { c"cuMemcpy2DUnaligned_v2" };
+    let call = ghost_table::symbol(name).ok_or(Error::NotInitialized)?;
+    let result = match stream {
+        Some(stream) => {
+            // SAFETY: the name fixes the signature.
+            let call: unsafe extern "C" fn(*const Copy2d, *mut c_void) -> c_int = unsafe { std::mem::transmute(call) };
+            // SAFETY: `copy` lives through the call; the caller of the library lends the memory it names.
+            unsafe { call(&copy, stream.raw()) }
+        }
+        None => {
+            // SAFETY: the name fixes the signature.
+            let call: unsafe extern "C" fn(*const Copy2d) -> c_int = unsafe { std::mem::transmute(call) };
+            // SAFETY: as above.
+            unsafe { call(&copy) }
+        }
+    };
+    if result == 0 { Ok(()) } else { Err(Error::MappingError) }
+}
+
 /// The first pointers of an array of `count` in device memory, as far as its bytes are kept; the rest are 0.
 /// An operation names at most four outputs, so more would not be used.
 pub fn first_pointers(array: u64, count: u64) -> [u64; 4] {
@@ -86,6 +148,11 @@ fn answer(result: i32) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_two_dimensional_copy_is_laid_out_as_libcuda_reads_it() {
+        assert_eq!((size_of::<Copy2d>(), std::mem::offset_of!(Side, host)), (128, 24));
+    }
 
     #[test]
     fn driver_results_become_statuses() {

@@ -81,14 +81,13 @@ impl ComputeType {
         matches!(self.0, 64 | 65 | 68..=75 | 77..=79)
     }
 
-    /// What the multiplications are done in for operands of `input`. `tf32`: the caller lets 32-bit floats use TF32.
-    /// Emulated modes (BF16x9, fixed point) count as the type they emulate. `None` = no such pair.
-    pub fn arithmetic(self, input: Type, tf32: bool) -> Option<Type> {
+    /// What the multiplications are done in for operands of `input`. Emulated modes (BF16x9, fixed point) count as the
+    /// type they emulate. `None` = no such pair.
+    pub fn arithmetic(self, input: Type) -> Option<Type> {
         let fast = |narrow| if input == Type::F32 { narrow } else { input };
         let wide = matches!(input, Type::F64 | Type::C128 | Type::I32);
         Some(match self.0 {
             64 | 65 if input == Type::F16 => Type::F16,
-            68 if !wide && tf32 => fast(Type::Tf32),
             68 | 69 | 78 if !wide => input,
             74 if !wide => fast(Type::F16),
             75 if !wide => fast(Type::Bf16),
@@ -134,15 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn tf32_needs_a_float_and_leave() {
-        let compute = ComputeType::F32;
-        assert_eq!(compute.arithmetic(Type::F32, false), Some(Type::F32));
-        assert_eq!(compute.arithmetic(Type::F32, true), Some(Type::Tf32));
-        assert_eq!(compute.arithmetic(Type::Bf16, true), Some(Type::Bf16));
-        assert_eq!(ComputeType::F32_PEDANTIC.arithmetic(Type::F32, true), Some(Type::F32));
-        assert_eq!(ComputeType::F32_FAST_TF32.arithmetic(Type::F32, false), Some(Type::Tf32));
-        assert_eq!(ComputeType::F16.arithmetic(Type::Bf16, false), None);
-        assert_eq!(ComputeType::F64.arithmetic(Type::F32, false), None);
+    fn only_floats_become_tf32() {
+        assert_eq!(ComputeType::F32.arithmetic(Type::F32), Some(Type::F32));
+        assert_eq!(ComputeType::F32.arithmetic(Type::Bf16), Some(Type::Bf16));
+        assert_eq!(ComputeType::F32_FAST_TF32.arithmetic(Type::F32), Some(Type::Tf32));
+        assert_eq!(ComputeType::F32_FAST_TF32.arithmetic(Type::F16), Some(Type::F16));
+        assert_eq!(ComputeType::F16.arithmetic(Type::Bf16), None);
+        assert_eq!(ComputeType::F64.arithmetic(Type::F32), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub use gemm::{Gemm, kernel};
 pub use handle::{Handle, Magic, Slots, Tagged};
 pub use matrix::{Matrix, vector};
 pub use pointer::Ptr;
-pub use submit::{Stream, copy_rows, first_pointers, start_driver, submit, wait};
+pub use submit::{Stream, copy_rows, first_pointers, multiprocessors, start_driver, submit, wait};
 pub use types::{ComputeType, DataType};
 
 ghost_abi::library! {

@@ -130,6 +130,23 @@ pub fn first_pointers(array: u64, count: u64) -> [u64; 4] {
     std::array::from_fn(|index| u64::from_le_bytes(words[index]))
 }
 
+/// Multiprocessors of this thread's device, as the driver tells; 1 without one.
+pub fn multiprocessors() -> u32 {
+    /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+    const COUNT: c_int = 16;
+    let (Some(table), Some(attribute)) = (table(), ghost_table::symbol(c"cuDeviceGetAttribute")) else {
+        return 1;
+    };
+    // SAFETY: the name fixes the signature.
+    let attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int = unsafe { std::mem::transmute(attribute) };
+    let mut count = 1;
+    // SAFETY: takes no pointers.
+    let device = unsafe { (table.current_device)() };
+    // SAFETY: `count` lives through the call.
+    let result = unsafe { attribute(&mut count, COUNT, device.max(0)) };
+    if result == 0 { count.max(1) as u32 } else { 1 }
+}
+
 fn driver() -> Result<&'static Table, Error> {
     table().ok_or(Error::NotInitialized)
 }

@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn no_two_attributes_share_a_number_or_a_place() {
         attributes_of::<Layout>(14);
-        attributes_of::<Matmul>(36);
+        attributes_of::<Matmul>(35);
         attributes_of::<Preference>(12);
     }
 

@@ -85,7 +85,7 @@ impl Hasher for AddressHasher {
 
 type Map<V> = HashMap<usize, V, BuildHasherDefault<AddressHasher>>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Tables {
     binaries: Vec<Binary>,
     kernels: Vec<KernelEntry>,
@@ -100,6 +100,19 @@ struct Tables {
 }
 
 impl Tables {
+    const fn new() -> Self {
+        Self {
+            binaries: Vec::new(),
+            kernels: Vec::new(),
+            variables: Vec::new(),
+            kernel_of: HashMap::with_hasher(BuildHasherDefault::new()),
+            variable_of: HashMap::with_hasher(BuildHasherDefault::new()),
+            indexed: (0, 0),
+            stale: false,
+            handed_out: HashSet::with_hasher(BuildHasherDefault::new()),
+        }
+    }
+
     fn is_indexed(&self) -> bool {
         self.indexed == (self.kernels.len(), self.variables.len()) && !self.stale
     }
@@ -147,11 +160,11 @@ pub struct Registry {
 }
 
 /// This process's registry.
-pub static REGISTRY: std::sync::LazyLock<Registry> = std::sync::LazyLock::new(Registry::new);
+pub static REGISTRY: Registry = Registry::new();
 
 impl Registry {
-    fn new() -> Self {
-        Self { tables: RwLock::default(), loading: Mutex::new(()) }
+    const fn new() -> Self {
+        Self { tables: RwLock::new(Tables::new()), loading: Mutex::new(()) }
     }
 
     /// Takes a fat binary; the image stays where it is.

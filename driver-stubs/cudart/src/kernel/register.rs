@@ -114,26 +114,40 @@ const DEPTH: usize = 16;
 const NONE: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 const EMPTY: Configuration = Configuration { grid: NONE, block: NONE, shared_bytes: 0, stream: null() };
 
+/// A thread's pushed configurations.
+struct Stack {
+    depth: Cell<usize>,
+    pushed: [Cell<Configuration>; DEPTH],
+}
+
 thread_local! {
-    static CONFIGURED: Cell<usize> = const { Cell::new(0) };
-    static CONFIGURATIONS: [Cell<Configuration>; DEPTH] = const { [const { Cell::new(EMPTY) }; DEPTH] };
+    static STACK: Stack = const { Stack { depth: Cell::new(0), pushed: [const { Cell::new(EMPTY) }; DEPTH] } };
+}
+
+impl Stack {
+    fn push(&self, configuration: Configuration) -> bool {
+        let depth = self.depth.get();
+        let Some(place) = self.pushed.get(depth) else { return false };
+        place.set(configuration);
+        self.depth.set(depth + 1);
+        true
+    }
+
+    fn pop(&self) -> Option<Configuration> {
+        let depth = self.depth.get().checked_sub(1)?;
+        self.depth.set(depth);
+        self.pushed.get(depth).map(Cell::get)
+    }
 }
 
 /// 0 = pushed.
 fn push(grid: Dim3, block: Dim3, shared_bytes: usize, stream: Stream) -> u32 {
-    let depth = CONFIGURED.get();
-    if depth == DEPTH {
-        return 1;
-    }
-    CONFIGURATIONS.with(|all| all[depth].set(Configuration { grid, block, shared_bytes, stream }));
-    CONFIGURED.set(depth + 1);
-    0
+    let pushed = STACK.with(|stack| stack.push(Configuration { grid, block, shared_bytes, stream }));
+    u32::from(!pushed)
 }
 
 fn pop(grid: Out<Dim3>, block: Out<Dim3>, shared_bytes: Out<usize>, stream: MaybeOut<Stream>) -> Result<(), Error> {
-    let depth = CONFIGURED.get().checked_sub(1).ok_or(Error::MissingConfiguration)?;
-    CONFIGURED.set(depth);
-    let top = CONFIGURATIONS.with(|all| all[depth].get());
+    let top = STACK.with(Stack::pop).ok_or(Error::MissingConfiguration)?;
     grid.set(top.grid)?;
     block.set(top.block)?;
     shared_bytes.set(top.shared_bytes)?;

@@ -213,7 +213,11 @@ impl Tray {
             return Answer::refuse(Status::Denied, "only a holder that has mapped its page has memory");
         };
         match act(self, holder, gpu, bytes) {
-            Ok(()) => self.balance(holder, gpu),
+            Ok(()) => {
+                // Before the answer: who asks the instruments next sees what it was just told.
+                self.publish_holders();
+                self.balance(holder, gpu)
+            }
             Err(refusal) => refusal,
         }
     }
@@ -232,15 +236,12 @@ impl Tray {
         self.must_be_there(gpu)?;
         self.must_be_free(holder, gpu)?;
         let bytes = self.hardware.profile.memory.context_bytes();
-        self.ledger.open_context(holder, gpu, bytes).map_err(|Full| self.out_of_memory(holder, gpu))?;
-        self.publish_holders();
-        Ok(())
+        self.ledger.open_context(holder, gpu, bytes).map_err(|Full| self.out_of_memory(holder, gpu))
     }
 
     fn context_close(&mut self, holder: HolderId, gpu: usize, _bytes: u64) -> Result<(), Answer> {
         self.ledger.close(holder, gpu);
         self.processes.remove(&(holder, gpu));
-        self.publish_holders();
         Ok(())
     }
 

@@ -180,7 +180,9 @@ fn functor_types(name: &Name, functor: &str) -> (Option<u8>, [u8; MOST_OPERANDS]
     }
     if let Some(at) = functor.rfind("EUl").filter(|_| !functor.contains("CUDAFunctor")) {
         let (inputs, found) = read(&functor[at + 3..], MOST_OPERANDS);
-        return (copied_to(name), inputs, found);
+        // A converting copy names its source and its result.
+        let converted = arguments("27converting_copy_kernel_cudaI").map(|rest| read(rest, 2).0[1]);
+        return (converted.or_else(|| copied_to(name)).filter(|&size| size > 0), inputs, found);
     }
     // A functor class such as CUDAFunctor_add<float>: operands of one type.
     let size = class_argument(functor).map_or(0, |rest| read(rest, 1).0[0]);

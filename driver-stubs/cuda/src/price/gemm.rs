@@ -25,7 +25,7 @@ pub struct Tiles {
 
 impl Tiles {
     pub fn of(name: &Name) -> Option<Tiles> {
-        let cutlass = name.has("7cutlass") && matches!(name.base, "device_kernel" | "Kernel" | "Kernel2");
+        let cutlass = name.has("cutlass") && matches!(name.base, "device_kernel" | "Kernel" | "Kernel2");
         let plain = ["nvjet_", "gemm", "cutlass_80", "cutlass3x", "gemv"].iter().any(|part| name.base.contains(part));
         let product = name.has("gemm") || name.has("Gemm") || plain;
         if !(cutlass || plain) || !product || name.base.starts_with("triton") || name.base.starts_with("set_grouped") {

@@ -123,6 +123,15 @@ impl Place {
         matches!(param.bytes, 4 | 8).then_some(Place { at: param.offset, wide: param.bytes == 8 })
     }
 
+    /// The product of so many values that lie one behind the other.
+    fn product(self, values: u32, params: &[u8]) -> Option<u64> {
+        let width = if self.wide { 8 } else { 4 };
+        (0..values).try_fold(1_u64, |all, value| {
+            let place = Place { at: self.at + value * width, ..self };
+            Some(all.saturating_mul(place.count(params)?))
+        })
+    }
+
     /// Its value as a number of things; a negative one is none.
     fn count(self, params: &[u8]) -> Option<u64> {
         let at = self.at as usize;

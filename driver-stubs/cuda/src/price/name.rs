@@ -42,7 +42,7 @@ impl<'a> Name<'a> {
     }
 
     /// Sizes in bytes of the function's first four template arguments that are types; 0 = there is none.
-    /// Literal arguments (`Li4E`, `Lb0E`) are passed over.
+    /// Literal arguments (`Li4E`, `Lb0E`) and classes that are no element types are passed over.
     pub fn template_types(&self) -> [u8; 4] {
         let mut sizes = [0; 4];
         let Some(mut rest) = self.rest.strip_prefix('I') else { return sizes };
@@ -52,6 +52,8 @@ impl<'a> Name<'a> {
             if rest.starts_with('L') {
                 let Some(end) = rest.find('E') else { break };
                 rest = &rest[end + 1..];
+            } else if let Some(after) = tag(rest) {
+                rest = after;
             } else if let Some((bytes, after)) = reader.next(rest) {
                 sizes[found] = bytes;
                 found += 1;
@@ -61,6 +63,24 @@ impl<'a> Name<'a> {
             }
         }
         sizes
+    }
+}
+
+/// What follows a class in a namespace that has no arguments and is no element type, such as `NS0_3VarE`.
+fn tag(rest: &str) -> Option<&str> {
+    let mut rest = rest.strip_prefix('N')?;
+    loop {
+        if rest.starts_with('S') {
+            rest = &rest[rest.find('_')? + 1..];
+        } else if let Some(after) = rest.strip_prefix('E') {
+            return Some(after);
+        } else {
+            let (identifier, after) = identifier(rest)?;
+            if class(identifier).is_some() || identifier == "complex" || identifier == "OpaqueType" {
+                return None;
+            }
+            rest = after;
+        }
     }
 }
 
@@ -198,6 +218,12 @@ mod tests {
         );
         assert_eq!(name.base, "cunn_SoftMaxForward");
         assert_eq!(name.template_types(), [8, 4, 2, 0]);
+    }
+
+    #[test]
+    fn a_class_that_is_no_element_type_is_passed_over() {
+        let name = Name::of("_ZN2at6native36batch_norm_collect_statistics_kernelINS0_3VarEN3c104HalfEfdiEEvN5torchE");
+        assert_eq!(name.template_types(), [2, 4, 8, 4]);
     }
 
     #[test]

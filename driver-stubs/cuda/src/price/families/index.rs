@@ -5,7 +5,7 @@
 //! parameter order (checked against the parameter sizes of torch 2.15). Uncertain by about 2: repeated indices cost less,
 //! single scattered elements cost a sector of 32 bytes and are charged their own size.
 
-use crate::price::row::Factor::{Blocks, GridX, GridY, Param, Threads, Times};
+use crate::price::row::Factor::{Blocks, GridY, GridZ, Param, Tensor, Threads, Times};
 use crate::price::row::{Each, Row, each};
 
 /// An element of an unknown type and its index.
@@ -37,9 +37,9 @@ pub const ROWS: &[Row] = &[
         write: Each::NONE.and(1),
         flops: 0,
     },
-    // Threads walk all elements; nearly one each.
-    Row { kernel: "indexSelect*", count: &[Blocks, Threads], read: each(0, 1).and(8), write: each(0, 1), flops: 2 },
-    Row { kernel: "indexFunc*", count: &[Blocks, Threads], read: each(0, 2).and(8), write: each(0, 1), flops: 2 },
+    // (out, in, indices, ...), and (inout, in, indices, ...): as many as the output, or the input, has.
+    Row { kernel: "indexSelect*", count: &[Tensor(0)], read: each(0, 1).and(8), write: each(0, 1), flops: 2 },
+    Row { kernel: "indexFunc*", count: &[Tensor(1)], read: each(0, 2).and(8), write: each(0, 1), flops: 2 },
     // (indices, grad, grad weight, n, stride, padding)
     Row {
         kernel: "embedding_backward_feature_kernel",
@@ -65,7 +65,7 @@ pub const ROWS: &[Row] = &[
         write: each(0, 1),
         flops: 1,
     },
-    Row { kernel: "triu_tril_kernel", count: &[Param(4)], read: each(0, 1), write: each(0, 1), flops: 1 },
+    Row { kernel: "triu_tril_kernel", count: &[Param(3)], read: each(0, 1), write: each(0, 1), flops: 1 },
     // (in, out, n, ...)
     Row { kernel: "roll_cuda_kernel", count: &[Param(2)], read: each(0, 1), write: each(0, 1), flops: 2 },
     // (out, boundaries, values, sorter, ..., values): a search of about 10 steps.
@@ -76,19 +76,39 @@ pub const ROWS: &[Row] = &[
         write: Each::NONE.and(8),
         flops: 10,
     },
-    // FSDP's copies in and out: (..., blocks x chunks), 16 bytes a thread.
+    // (src, dst, width, height, ...)
     Row {
-        kernel: "chunk_cat_cuda_kernel",
-        count: &[Blocks, Threads, Times(16)],
-        read: Each::NONE.and(4),
-        write: Each::NONE.and(4),
+        kernel: "transpose_copy_tiled_kernel",
+        count: &[Param(2), Param(3)],
+        read: each(0, 1),
+        write: each(0, 1),
         flops: 0,
     },
+    // (out, in, indices, count, slice elements, ...): added atomically.
+    Row {
+        kernel: "vectorized_scatter_kernel",
+        count: &[Param(3), Param(4)],
+        read: each(0, 2),
+        write: each(0, 1),
+        flops: 1,
+    },
+    Row { kernel: "tma_scatter_kernel", count: &[Param(3), Param(4)], read: each(0, 2), write: each(0, 1), flops: 1 },
+    // (counts, partial counts, values, ...): type counted, type of the values.
+    Row { kernel: "kernelHistogram1D", count: &[Tensor(2)], read: each(1, 1), write: Each::NONE, flops: 4 },
+    // FSDP's copy in: (..., bytes of a slice, bytes of a chunk, ratio). A widening copy is charged as if it read as much as it writes.
+    Row {
+        kernel: "chunk_cat_cuda_kernel",
+        count: &[GridY, GridZ, Param(9)],
+        read: Each::NONE.and(1),
+        write: Each::NONE.and(1),
+        flops: 0,
+    },
+    // FSDP's copy out: (..., bytes of a chunk, chunks).
     Row {
         kernel: "split_with_sizes_copy_out_contiguous_no_cast_kernel",
-        count: &[GridX, GridY, Threads, Times(16)],
-        read: Each::NONE.and(4),
-        write: Each::NONE.and(4),
+        count: &[Param(5), Param(6)],
+        read: Each::NONE.and(1),
+        write: Each::NONE.and(1),
         flops: 0,
     },
 ];

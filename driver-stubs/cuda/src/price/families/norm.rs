@@ -1,11 +1,11 @@
-//! Softmax, layer, group and batch normalisation, cross entropy: rows of a matrix read and written.
+//! Softmax, layer, group and batch normalisation, cross entropy, recurrent cells: rows of a matrix read and written.
 //! Reading a row twice (a second pass that hits in L2 or shared memory) is not charged.
 //!
 //! Source: torch's public SoftMax.cu, layer_norm_kernel.cu, Loss.cu, Normalization.cuh, by their parameter order (checked
 //! against the parameter sizes of torch 2.15). Rows are the grid and columns a parameter, except in the warp
 //! softmaxes, which have both. Kernels whose sizes are hidden in accessors are priced by their grid: a guess.
 
-use crate::price::row::Factor::{Blocks, GridX, Param};
+use crate::price::row::Factor::{Accessor, Blocks, GridX, Param};
 use crate::price::row::{Each, Row, each};
 
 pub const ROWS: &[Row] = &[
@@ -129,6 +129,47 @@ pub const ROWS: &[Row] = &[
         write: each(0, 1),
         flops: 6,
     },
+    // (in, ...), (in, out, ...), (in, grad, ...): accessors of three dimensions.
+    Row {
+        kernel: "batch_norm_collect_statistics_kernel",
+        count: &[Accessor(0, 3)],
+        read: each(0, 1),
+        write: Each::NONE,
+        flops: 4,
+    },
+    Row {
+        kernel: "batch_norm_transform_input_kernel",
+        count: &[Accessor(0, 3)],
+        read: each(0, 1),
+        write: each(0, 1),
+        flops: 4,
+    },
+    Row {
+        kernel: "batch_norm_backward_reduce_kernel",
+        count: &[Accessor(0, 3)],
+        read: each(0, 2),
+        write: Each::NONE,
+        flops: 4,
+    },
+    Row {
+        kernel: "batch_norm_backward_elemt_kernel",
+        count: &[Accessor(0, 3)],
+        read: each(0, 2),
+        write: each(0, 1),
+        flops: 6,
+    },
+    Row {
+        kernel: "batch_norm_backward_kernel",
+        count: &[Accessor(0, 3)],
+        read: each(0, 2),
+        write: each(0, 1),
+        flops: 10,
+    },
+    // (..., elements): gates of recurrent cells, three (four) of each input, with biases fused.
+    Row { kernel: "lstm_cell_forward", count: &[Param(9)], read: each(0, 9), write: each(0, 6), flops: 60 },
+    Row { kernel: "lstm_cell_backward", count: &[Param(8)], read: each(0, 8), write: each(0, 5), flops: 60 },
+    Row { kernel: "gru_cell_forward", count: &[Param(8)], read: each(0, 7), write: each(0, 6), flops: 60 },
+    Row { kernel: "gru_cell_backward", count: &[Param(6)], read: each(0, 6), write: each(0, 7), flops: 60 },
     // (in, grad, ..., columns) of weight normalisation: one block a row.
     Row {
         kernel: "weight_norm_fwd_first_dim_kernel",

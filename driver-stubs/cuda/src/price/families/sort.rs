@@ -50,9 +50,11 @@ pub const ROWS: &[Row] = &[
     Row { kernel: "radixSortKVInPlace", count: &[Blocks, Threads, Times(32)], read: PAIR, write: PAIR, flops: 64 },
     Row { kernel: "bitonicSortKVInPlace", count: &[Blocks, Threads, Times(2)], read: PAIR, write: PAIR, flops: 64 },
     Row { kernel: "warpMergeSortKVInPlace", count: &[Blocks, Threads, Times(4)], read: PAIR, write: PAIR, flops: 32 },
-    // (in, slice size, ...): one block a slice, about four passes over digits, of which all but the first hit in L2.
-    Row { kernel: "gatherTopK", count: &[Blocks, Param(1)], read: each(0, 2), write: Each::NONE, flops: 8 },
-    Row { kernel: "gatherKthValue", count: &[Blocks, Param(1)], read: each(0, 2), write: Each::NONE, flops: 8 },
+    // (in, slice size, k, ..., slices, ...): one block a slice, about four passes over digits, of which all but the first hit in L2.
+    Row { kernel: "gatherTopK", count: &[Param(1), Param(4)], read: each(0, 2), write: Each::NONE, flops: 8 },
+    Row { kernel: "gatherKthValue", count: &[Param(1), Param(3)], read: each(0, 2), write: Each::NONE, flops: 8 },
+    // (values, indices, in, slice size, slices, ...)
+    Row { kernel: "gatherMedian", count: &[Param(3), Param(4)], read: each(0, 2), write: Each::NONE, flops: 8 },
     // (in, slice size, ..., items of a thread, blocks of a slice, ...)
     Row {
         kernel: "computeBlockDigitCounts",
@@ -60,13 +62,6 @@ pub const ROWS: &[Row] = &[
         read: each(0, 1),
         write: Each::NONE,
         flops: 4,
-    },
-    Row {
-        kernel: "gatherTopK_multi*",
-        count: &[Blocks, Threads, Times(8)],
-        read: each(0, 1),
-        write: Each::NONE,
-        flops: 2,
     },
     // (out, in, outer, inner, length, ...)
     Row {

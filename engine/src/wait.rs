@@ -18,8 +18,20 @@ pub fn set_may_spin(yes: bool) {
     MAY_SPIN.store(yes, Ordering::Relaxed);
 }
 
-/// Cores this process may run on.
+/// Cores this process may use: its affinity, cut by its control group's CPU quota.
 pub fn allowed_cores() -> usize {
+    let quota = std::fs::read_to_string("/sys/fs/cgroup/cpu.max").ok().and_then(|text| quota_cores(&text));
+    affinity_cores().min(quota.unwrap_or(usize::MAX)).max(1)
+}
+
+/// Whole cores in `cpu.max` (`QUOTA PERIOD`, both in microseconds); `None` = no quota.
+fn quota_cores(text: &str) -> Option<usize> {
+    let mut words = text.split_whitespace();
+    let (quota, period) = (words.next()?.parse::<usize>().ok()?, words.next()?.parse::<usize>().ok()?);
+    quota.checked_div(period)
+}
+
+fn affinity_cores() -> usize {
     // SAFETY: an all-zero cpu_set_t is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is valid for writing and its size is given.
@@ -123,6 +135,13 @@ mod tests {
         let end = now_ns() + 3_000_000;
         while until(end, &word, 0) != Woken::End {}
         assert!(now_ns() >= end);
+    }
+
+    #[test]
+    fn a_cpu_quota_counts_whole_cores() {
+        assert_eq!(quota_cores("150000 100000\n"), Some(1));
+        assert_eq!(quota_cores("max 100000\n"), None);
+        assert_eq!(quota_cores(""), None);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Driver {
     pub moved: Condvar,
     /// Facts alarm word that faults were last judged at.
     pub alarm: AtomicU64,
+    /// Cores this process may use.
+    pub cores: usize,
     /// Some context has a sticky error.
     faulty: AtomicBool,
     looked_up_ns: AtomicU64,
@@ -91,10 +93,10 @@ pub fn attach() -> Result<&'static Driver, Error> {
         core,
         moved: Condvar::new(),
         alarm,
+        cores: ghost_engine::wait::allowed_cores(),
         faulty: AtomicBool::new(false),
         looked_up_ns: AtomicU64::new(0),
     };
-    ghost_engine::wait::set_may_spin(ghost_engine::wait::allowed_cores() > 1);
     at_fork_and_exit();
     Ok(DRIVER.get_or_init(|| driver))
 }

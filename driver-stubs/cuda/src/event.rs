@@ -114,7 +114,8 @@ fn synchronize(event: *mut c_void) -> Result<(), Error> {
     }
     let Some(moment) = event.recorded.clone() else { return Ok(()) };
     drop(core);
-    driver.wait_for(&moment)
+    driver.wait_for(&moment)?;
+    driver.faults()
 }
 
 fn destroy(event: *mut c_void) -> Result<(), Error> {

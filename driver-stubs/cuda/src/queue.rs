@@ -100,9 +100,12 @@ impl Driver {
         let locked = if modes.locked_graphics_max_mhz == 0 { max } else { modes.locked_graphics_max_mhz };
         device.state.sm_clock_mhz = locked.min(max);
         device.state.power_limit_milliwatts = modes.power_limit_milliwatts;
-        let links = facts.gpu(device.gpu).links;
-        device.state.links_up = links.iter().filter(|l| l.up != 0).count() as u8;
+        let links = 0..ghost_engine::layout::MAX_LINKS;
+        device.state.links_up = links.filter(|link| facts.link(device.gpu, *link).up != 0).count() as u8;
         device.sharers = facts.sharers(device.gpu);
+        // Spinning at the end of a wait is harmful once more processes wait than there are cores.
+        let holders = (0..facts.tray().gpu_count as usize).map(|gpu| facts.live(gpu).holders as usize).max();
+        ghost_engine::wait::set_may_spin(holders.unwrap_or(0) <= self.cores);
     }
 
     /// Puts priced work on a stream and applies its effect in stream order. Blocks while the stream is full.
@@ -290,9 +293,9 @@ impl Driver {
         }
     }
 
-    /// Fails once ghostd has died.
+    /// Fails once ghostd has died or a fatal fault has hit this thread's context.
     pub fn look_up(&self) -> Result<(), Error> {
-        if self.client.is_alive() { Ok(()) } else { Err(Error::DeviceUnavailable) }
+        if self.client.is_alive() { self.faults() } else { Err(Error::DeviceUnavailable) }
     }
 
     /// Waits until `moment` has come.

@@ -12,6 +12,7 @@ mod context;
 pub mod copy;
 mod element;
 pub mod gemm;
+pub mod gemv;
 pub mod grouped;
 pub mod helper;
 pub mod lapack;
@@ -21,6 +22,7 @@ pub mod level2;
 pub mod level3;
 pub mod logger;
 pub mod products;
+pub mod rank;
 pub mod reduce;
 pub mod rotation;
 
@@ -32,7 +34,9 @@ pub static TABLE: ghost_abi::Table = &[
     level1::ROWS,
     reduce::ROWS,
     rotation::ROWS,
+    gemv::ROWS,
     level2::ROWS,
+    rank::ROWS,
     level3::ROWS,
     gemm::ROWS,
     products::ROWS,

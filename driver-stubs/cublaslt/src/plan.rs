@@ -35,7 +35,7 @@ impl Plan {
         Gemm { output: Matrix { address, ..self.gemm.output }, ..self.gemm }
     }
 
-    /// Share of the device that the last wave of 128 x 256 tiles fills, as a count of waves.
+    /// How many waves of 128 x 256 tiles so many multiprocessors need.
     pub fn waves(&self, multiprocessors: u32) -> f32 {
         let Gemm { m, n, batch, .. } = self.gemm;
         let tiles = m.div_ceil(128).saturating_mul(n.div_ceil(256)).saturating_mul(batch);

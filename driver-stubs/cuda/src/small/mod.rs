@@ -1,11 +1,15 @@
 //! Small data is real: bytes of small copies and memsets are kept, and a few control kernels really run on them.
 //! Everything else that writes device memory leaves zeros; stale bytes are never shown.
 
+mod counters;
+mod near;
+mod piece;
 mod store;
 
 use crate::fatbin::KernelInfo;
 use crate::price::Geometry;
-pub use store::Store;
+pub use counters::Counters;
+pub use store::{OPERATION_LIMIT_BYTES, PROCESS_LIMIT_BYTES, Store};
 
 /// What a launch does to kept data; found once per kernel by its name and parameter layout.
 #[derive(Clone, Debug)]

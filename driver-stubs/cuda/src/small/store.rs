@@ -215,17 +215,15 @@ impl Store {
         }
     }
 
-    /// An object begins at an aligned start; another start belongs to the object below it.
+    /// An object begins at an aligned start; another start belongs to the object below it, wherever that begins.
     fn base_for(&self, address: u64) -> u64 {
         if address.is_multiple_of(OBJECT_ALIGN_BYTES) {
             return address;
         }
         let piece = self.pieces.range(..address).next_back().map(|(_, piece)| piece.base);
-        let mark = self.marks.range(..address).next_back().map(|(&at, _)| at);
-        match piece.max(mark) {
-            Some(base) if address - base < OPERATION_LIMIT_BYTES => base,
-            _ => address,
-        }
+        let mark = self.marked_base(address);
+        let lowest = address.saturating_sub(OPERATION_LIMIT_BYTES);
+        piece.max(mark).map_or(lowest, |base| base.max(lowest))
     }
 
     fn mark(&mut self, address: u64) {
@@ -356,9 +354,17 @@ impl Store {
 
     /// Pieces older than this do not show in a read that starts at `address`.
     fn cutoff_at(&self, address: u64) -> u64 {
-        let Some((&mark, &stamp)) = self.marks.range(..=address).next_back() else { return 0 };
-        let base = self.pieces.range(..=address).next_back().map_or(0, |(_, piece)| piece.base);
-        if mark >= base { stamp } else { 0 }
+        if self.marks.is_empty() {
+            return 0;
+        }
+        let mark = self.marked_base(address).unwrap_or(0);
+        let piece = self.pieces.range(..=address).next_back().map_or(0, |(_, piece)| piece.base);
+        self.marks.range(mark.max(piece).min(address)..=address).map(|(_, &stamp)| stamp).max().unwrap_or(0)
+    }
+
+    /// The nearest mark at or below `address` at which an object may begin.
+    fn marked_base(&self, address: u64) -> Option<u64> {
+        self.marks.range(..=address).rev().map(|(&at, _)| at).find(|at| at.is_multiple_of(OBJECT_ALIGN_BYTES))
     }
 }
 

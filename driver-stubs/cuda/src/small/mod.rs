@@ -1,28 +1,115 @@
 //! Small data is real: bytes of small copies and memsets are kept, and a few control kernels really run on them.
 //! Everything else that writes device memory leaves zeros; stale bytes are never shown.
+//!
+//! [`judge`] looks at a kernel once: its demangled name and its parameter sizes find it in a table, or it is a kernel
+//! nobody runs, whose output pointers become zero at every launch. [`apply`] does a launch. How reads find their way
+//! past old bytes is told in the store.
 
+mod cat;
 mod counters;
+mod elementwise;
+mod functor;
+mod minifloat;
+mod names;
 mod near;
+mod op;
+mod params;
 mod piece;
+mod pointers;
+mod range;
+mod reduce;
+mod scalar;
 mod store;
+#[cfg(test)]
+mod testing;
 
 use crate::fatbin::KernelInfo;
 use crate::price::Geometry;
-pub use counters::Counters;
+pub use counters::{Counters, Skipped};
+use names::Name;
+use params::Params;
+pub use pointers::{DEVICE_RANGE, set_device_range};
 pub use store::{OPERATION_LIMIT_BYTES, PROCESS_LIMIT_BYTES, Store};
 
 /// What a launch does to kept data; found once per kernel by its name and parameter layout.
 #[derive(Clone, Debug)]
-pub struct Effect {}
+pub struct Effect {
+    action: Action,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    Elementwise(elementwise::Elementwise),
+    Reduce(reduce::Reduce),
+    Cat(cat::Cat),
+    Range(range::Range),
+    /// Not run: these outputs become zero, for this reason.
+    Zero(pointers::Outputs, Skipped),
+}
 
 /// Judges a kernel: a control kernel that really runs, or one whose outputs become zero. Called once per kernel.
 pub fn judge(kernel: &KernelInfo) -> Effect {
-    let _ = kernel;
-    Effect {}
+    let name = names::parse(&kernel.name);
+    let action = match &name {
+        Some(name) => in_table(name, kernel).unwrap_or_else(|reason| not_in_table(name, kernel, reason)),
+        None => Action::Zero(pointers::Outputs::of(None, kernel), Skipped::NotInTable),
+    };
+    Effect { action }
+}
+
+fn in_table(name: &Name, kernel: &KernelInfo) -> Result<Action, Skipped> {
+    if elementwise::is_frame(name) {
+        return elementwise::judge(name, kernel).map(Action::Elementwise);
+    }
+    if reduce::is_frame(name) {
+        return reduce::judge(name, kernel).map(Action::Reduce);
+    }
+    if cat::is_frame(name) {
+        return cat::judge(name, kernel).map(Action::Cat);
+    }
+    if names::template(&name.path).0 == "elementwise_kernel_with_index" {
+        return range::judge(name, kernel).map(Action::Range);
+    }
+    Err(Skipped::NotInTable)
+}
+
+fn not_in_table(name: &Name, kernel: &KernelInfo, reason: Skipped) -> Action {
+    let outputs = if elementwise::is_frame(name) {
+        pointers::Outputs::first_of(kernel)
+    } else if let Some(targets) = reduce::is_frame(name).then(|| reduce::outputs(kernel)).flatten() {
+        pointers::Outputs::at(&targets)
+    } else {
+        pointers::Outputs::of(Some(name), kernel)
+    };
+    Action::Zero(outputs, reason)
+}
+
+impl Effect {
+    /// Whether launches of this kernel really run on small data.
+    pub fn runs(&self) -> bool {
+        !matches!(self.action, Action::Zero(..))
+    }
 }
 
 /// Applies one launch to the store. Called in stream order at every launch; must be cheap when the store holds
 /// nothing near the pointers among `params` (the packed parameter buffer, empty if its layout is unknown).
 pub fn apply(effect: &Effect, geometry: &Geometry, params: &[u8], store: &mut Store) {
-    let _ = (effect, geometry, params, store);
+    let params = Params(params);
+    let done = match &effect.action {
+        Action::Elementwise(kernel) => kernel.run(params, store),
+        Action::Reduce(kernel) => kernel.run(params, store),
+        Action::Cat(kernel) => kernel.run(geometry, params, store),
+        Action::Range(kernel) => kernel.run(params, store),
+        Action::Zero(outputs, reason) => {
+            outputs.zero(params, store);
+            Err(*reason)
+        }
+    };
+    match done {
+        Ok(()) => store.count_run(),
+        Err(reason) => store.count(reason),
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,16 +6,10 @@ const PAGE_SHIFT: u32 = 21;
 const PAGES: u64 = 1 << 23;
 
 /// The bits; 1 MiB of address space, touched only where something is held.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Near {
     words: Vec<u64>,
     any: bool,
-}
-
-impl Default for Near {
-    fn default() -> Near {
-        Near { words: Vec::new(), any: false }
-    }
 }
 
 impl Near {

@@ -60,9 +60,9 @@ ghost_abi::absent! { Cudart;
     cudaDeviceGetExecutionCtx cudaExecutionCtxDestroy cudaExecutionCtxGetDevResource cudaExecutionCtxGetDevice
     cudaExecutionCtxGetId cudaExecutionCtxRecordEvent cudaExecutionCtxStreamCreate cudaExecutionCtxSynchronize
     cudaExecutionCtxWaitEvent cudaGreenCtxCreate
-    __cudaGetProcAddress cudaGraphConditionalHandleCreate_v2 cudaGraphExecMemcpyNodeSetParamsFromSymbol
-    cudaGraphExecMemcpyNodeSetParamsToSymbol cudaGraphMemcpyNodeGetParams
-    cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphNodeGetParams
+    __cudaGetProcAddress
+    cudaGraphMemcpyNodeGetParams
+    cudaGraphNodeGetParams
     cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DWithAttributesAsync
     cudaMemcpy3DWithAttributesAsync_ptsz
 }

@@ -53,6 +53,20 @@ pub static TABLE: ghost_abi::Table = &[
     graph::whole::ROWS,
     graph::node::ROWS,
     graph::work::ROWS,
+    graph::copy::ROWS,
     absent::ROWS,
     absent::ABSENT,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::TABLE;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_of_the_real_librarys_452_names_is_one_row() {
+        let names: Vec<&str> = TABLE.iter().copied().flatten().map(|row| row.name()).collect();
+        let distinct: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!((names.len(), distinct.len()), (452, 452));
+    }
+}

@@ -2,6 +2,7 @@
 //! No graph is looked into.
 
 pub mod capture;
+pub mod copy;
 pub mod node;
 pub mod whole;
 pub mod work;

@@ -38,8 +38,21 @@ ghost_abi::rows! { Cudart;
     fn cudaGraphRetainUserObject(graph: Graph, object: UserObject, count: u32, flags: u32) => cuGraphRetainUserObject;
     fn cudaGraphReleaseUserObject(graph: Graph, object: UserObject, count: u32) => cuGraphReleaseUserObject;
     fn cudaGraphConditionalHandleCreate(handle_out: *mut u64, graph: Graph, default_value: u32, flags: u32) => conditional_handle;
+    fn cudaGraphConditionalHandleCreate_v2(handle_out: *mut u64, graph: Graph, context: Handle, default_value: u32, flags: u32) => conditional_handle_in;
 }
 
 fn conditional_handle(handle: *mut u64, graph: Graph, default_value: u32, flags: u32) -> Result<(), Error> {
     cuGraphConditionalHandleCreate(handle, graph, context::current()?, default_value, flags)
+}
+
+/// Without a context the current one is meant.
+fn conditional_handle_in(
+    handle: *mut u64,
+    graph: Graph,
+    context: Handle,
+    default_value: u32,
+    flags: u32,
+) -> Result<(), Error> {
+    let context = if context.is_null() { context::current()? } else { context };
+    cuGraphConditionalHandleCreate(handle, graph, context, default_value, flags)
 }

@@ -2,7 +2,7 @@
 //! stubs take it from the private table (`ghost-table`). Nothing is computed; it never prints.
 //!
 //! - `rows` by area: [`init`], [`device`], [`context`], [`stream`], [`event`], [`memory`], [`copy`], [`pointer`],
-//!   [`module`], [`launch`], [`host`], [`graph`], [`entry`], [`rest`]
+//!   [`module`], [`launch`], [`host`], [`graph`], [`tensor`], [`entry`], [`rest`]
 //! - [`driver`]: attach, and the one lock around [`core`]
 //! - [`core`]: what exists in this process; [`queue`]: when work starts and ends
 //! - [`arena`], [`ranges`]: handles and addresses
@@ -33,6 +33,7 @@ pub mod rest;
 pub mod small;
 pub mod stream;
 pub mod table;
+pub mod tensor;
 pub mod visible;
 
 pub use error::Error;
@@ -56,6 +57,7 @@ pub static TABLE: ghost_abi::Table = &[
     launch::ROWS,
     host::ROWS,
     graph::ROWS,
+    tensor::ROWS,
     entry::ROWS,
     rest::ABSENT,
 ];

@@ -368,10 +368,6 @@ ghost_abi::absent! { Cuda;
     cuSurfObjectGetResourceDesc
     cuSurfRefGetArray
     cuSurfRefSetArray
-    cuTensorMapEncodeIm2col
-    cuTensorMapEncodeIm2colWide
-    cuTensorMapEncodeTiled
-    cuTensorMapReplaceAddress
     cuTexObjectCreate
     cuTexObjectDestroy
     cuTexObjectGetResourceDesc

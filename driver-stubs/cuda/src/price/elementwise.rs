@@ -180,9 +180,10 @@ fn functor_types(name: &Name, functor: &str) -> (Option<u8>, [u8; MOST_OPERANDS]
     }
     if let Some(at) = functor.rfind("EUl").filter(|_| !functor.contains("CUDAFunctor")) {
         let (inputs, found) = read(&functor[at + 3..], MOST_OPERANDS);
-        // A converting copy names its source and its result.
+        // A converting copy names its source and its result; a choice by a mask has the type of what is chosen.
         let converted = arguments("27converting_copy_kernel_cudaI").map(|rest| read(rest, 2).0[1]);
-        return (converted.or_else(|| copied_to(name)).filter(|&size| size > 0), inputs, found);
+        let chosen = name.has("where_kernel").then(|| inputs[found.max(1) - 1]);
+        return (converted.or(chosen).or_else(|| told(name)).filter(|&size| size > 0), inputs, found);
     }
     // A functor class such as CUDAFunctor_add<float>: operands of one type.
     let size = class_argument(functor).map_or(0, |rest| read(rest, 1).0[0]);
@@ -196,13 +197,20 @@ fn class_argument(functor: &str) -> Option<&str> {
     Some(&functor[at + open + 1..])
 }
 
-/// Copies that convert while they copy say so in their own names.
-fn copied_to(name: &Name) -> Option<u8> {
+/// Kernels whose own names tell the result's type: copies that convert, comparisons, tests.
+fn told(name: &Name) -> Option<u8> {
     let kernels = [
         ("float8_copy_kernel_cuda", 1),
+        ("bfloat16tofloat32_copy_kernel_cuda", 4),
         ("bfloat16_copy_kernel_cuda", 2),
         ("float16_copy_kernel_cuda", 2),
-        ("bfloat16tofloat32_copy_kernel_cuda", 4),
+        ("compare_scalar_kernel", 1),
+        ("isnan_kernel", 1),
+        ("isfinite_kernel", 1),
+        ("isneginf_kernel", 1),
+        ("isposinf_kernel", 1),
+        ("logical_not_kernel", 1),
+        ("signbit_kernel", 1),
     ];
     kernels.iter().find(|(kernel, _)| name.has(kernel)).map(|&(_, bytes)| bytes)
 }

@@ -17,6 +17,7 @@ mod optimizer;
 mod reduce;
 mod row;
 mod traffic;
+mod triton;
 
 use crate::fatbin::KernelInfo;
 use ghost_model::cost::Operation;
@@ -60,6 +61,7 @@ enum Family {
     Concatenate(copies::Concatenate),
     Gemm(gemm::Tiles),
     Counted(row::Counted),
+    Generated(triton::Generated),
     Generic(generic::Generic),
 }
 
@@ -73,6 +75,7 @@ pub fn classify(kernel: &KernelInfo) -> Class {
         .or_else(|| optimizer::Lists::of(&name, kernel).map(Family::Lists))
         .or_else(|| copies::Concatenate::of(&name, kernel).map(Family::Concatenate))
         .or_else(|| families::counted(&name, kernel).map(Family::Counted))
+        .or_else(|| triton::Generated::of(&name, kernel).map(Family::Generated))
         .or_else(|| gemm::Tiles::of(&name).map(Family::Gemm));
     Class(family.unwrap_or_else(|| Family::Generic(generic::Generic::of(&name))))
 }
@@ -88,6 +91,7 @@ impl Class {
             Family::Concatenate(_) => "concatenate",
             Family::Gemm(_) => "gemm",
             Family::Counted(_) => "counted",
+            Family::Generated(_) => "generated",
             Family::Generic(_) => "generic",
         }
     }
@@ -102,6 +106,7 @@ pub fn operation(class: &Class, geometry: &Geometry, params: &[u8]) -> Operation
         Family::Lists(family) => family.traffic(geometry, params),
         Family::Concatenate(family) => family.traffic(geometry, params),
         Family::Counted(family) => family.traffic(geometry, params),
+        Family::Generated(family) => family.traffic(params),
         Family::Attention(family) => return family.operation(geometry, params),
         Family::Gemm(family) => return family.operation(geometry, params),
         Family::Generic(family) => Some(family.traffic(geometry)),

@@ -71,7 +71,7 @@ const KERNELS: &[Known] = &[
         "counted",
     ),
     ("nvjet_sm100_tst_128x64_64x10_2x4_2cta_h_bz_NNT", &[], "gemm"),
-    ("triton_poi_fused_add_mul_relu_0", &[(0, 8), (8, 8), (16, 4)], "generic"),
+    ("triton_poi_fused_add_mul_relu_0", &[(0, 8), (8, 8), (16, 4)], "generated"),
     ("_Z9my_kernelPfi", &[(0, 8), (8, 4)], "generic"),
 ];
 

@@ -5,7 +5,7 @@
 //! parameter order (checked against the parameter sizes of torch 2.15). Uncertain by about 2: repeated indices cost less,
 //! single scattered elements cost a sector of 32 bytes and are charged their own size.
 
-use crate::price::row::Factor::{Blocks, GridY, GridZ, Param, Tensor, Threads, Times};
+use crate::price::row::Factor::{Blocks, GridY, GridZ, Param, Tensor, Threads};
 use crate::price::row::{Each, Row, each};
 
 /// An element of an unknown type and its index.
@@ -48,14 +48,22 @@ pub const ROWS: &[Row] = &[
         write: each(0, 1),
         flops: 1,
     },
-    // (sorted indices, ..., rows, stride, ...): four elements a thread.
+    // (sorted indices, grad, counts, rows, stride, ...): sums of about ten rows are written.
     Row {
-        kernel: "compute_grad_weight*",
-        count: &[Blocks, Threads, Times(4)],
+        kernel: "compute_grad_weight_bags",
+        count: &[Param(4), Param(5)],
         read: each(0, 1),
-        write: each(0, 1),
+        write: Each { of: 0, quarters: 1, bytes: 0 },
         flops: 1,
     },
+    Row {
+        kernel: "compute_grad_weight*",
+        count: &[Param(3), Param(4)],
+        read: each(0, 1),
+        write: Each { of: 0, quarters: 1, bytes: 0 },
+        flops: 1,
+    },
+    // As many as there could be segments.
     Row { kernel: "sum_and_scatter", count: &[Blocks, Threads], read: each(0, 2), write: each(0, 1), flops: 1 },
     // (sorted indices, indices, grad, grad weight, n, stride, ...)
     Row {

@@ -55,10 +55,10 @@ pub const ROWS: &[Row] = &[
     Row { kernel: "gatherKthValue", count: &[Param(1), Param(3)], read: each(0, 2), write: Each::NONE, flops: 8 },
     // (values, indices, in, slice size, slices, ...)
     Row { kernel: "gatherMedian", count: &[Param(3), Param(4)], read: each(0, 2), write: Each::NONE, flops: 8 },
-    // (in, slice size, ..., items of a thread, blocks of a slice, ...)
+    // (in, slice size, ..., bit, items of a thread, ...)
     Row {
         kernel: "computeBlockDigitCounts",
-        count: &[Blocks, Threads, Param(5)],
+        count: &[Blocks, Threads, Param(6)],
         read: each(0, 1),
         write: Each::NONE,
         flops: 4,

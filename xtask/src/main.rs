@@ -2,6 +2,7 @@
 //! It uses no crate of the workspace and changes no source file.
 
 mod arrows;
+mod bench;
 mod coverage;
 mod elf;
 mod libraries;
@@ -26,6 +27,11 @@ enum Task {
     Probe { names: Vec<String> },
     /// Count the functions of each library that have a handler
     Coverage(coverage::Options),
+    /// Measure the budgets of the design and print them beside their targets
+    Bench,
+    /// The part of `bench` that runs inside the rack
+    #[command(hide = true)]
+    BenchInside,
     /// Fail on an edge between workspace crates that the design does not allow
     Arrows,
     /// Fail on a dependency whose licence is not in deny.toml
@@ -48,6 +54,8 @@ fn run(task: Task) -> Result<()> {
         Task::Verify(options) => verify::run(&options),
         Task::Probe { names } => verify::probe(&names),
         Task::Coverage(options) => coverage::run(&options),
+        Task::Bench => bench::run(),
+        Task::BenchInside => bench::run_inside(),
         Task::Arrows => arrows::run(),
         Task::Licences => licences::run(),
     }

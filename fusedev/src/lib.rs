@@ -5,7 +5,7 @@
 //! - [`ledger`], [`meter`], [`window`], [`telemetry`], [`peers`], [`calls`], [`session`]: pure parts
 //! - [`holders`], [`process`]: what the kernel says about other processes
 //! - [`hardware`], [`change`], [`show`], [`journal`], [`xid_log`]: the machine, its changes, and where they show
-//! - [`serve`], [`ticker`]: the loop; [`nodes`]: the files
+//! - [`serve`], [`ticker`]: the loop; [`owners`]: BMC and fabric; [`nodes`]: the files
 
 pub mod calls;
 pub mod change;
@@ -15,6 +15,7 @@ pub mod journal;
 pub mod ledger;
 pub mod meter;
 pub mod nodes;
+pub mod owners;
 pub mod peers;
 pub mod process;
 pub mod serve;

@@ -11,6 +11,7 @@ use ghost_model::{KernelLog, Rack, TrayIndex};
 use ghostd::hardware::Hardware;
 use ghostd::journal::Journal;
 use ghostd::nodes::Tree;
+use ghostd::owners::{self, Owners};
 use ghostd::peers::Caps;
 use ghostd::serve::{self, Server};
 use ghostd::tray::Tray;
@@ -67,7 +68,11 @@ fn run(dir: &Path, rack: &Rack, mut hardware: Hardware) -> anyhow::Result<()> {
     let tray = Tray::new(hardware, new_boot_id()?, Caps::within(descriptors()), now_ns())
         .context("make the facts page (memfd_create)")?
         .with_files(journal, xid_log);
-    let mut server = Server::new(tray, listener)?;
+    let path = tree.owners_socket();
+    let owners = owners::listen(&path)
+        .and_then(Owners::new)
+        .with_context(|| format!("{}: cannot listen here", path.display()))?;
+    let mut server = Server::new(tray, listener, owners)?;
     println!("ready");
     std::io::stdout().flush()?;
     let served = server.run();

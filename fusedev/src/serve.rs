@@ -11,9 +11,10 @@ use ghost_engine::wire::{self, Frame};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::socket::{SockFlag, accept4};
+use nix::sys::socket::{SockFlag, SockType, accept4};
 
 use crate::ledger::HolderId;
+use crate::owners::Owners;
 use crate::process;
 use crate::session::Session;
 use crate::ticker::Ticker;
@@ -30,6 +31,10 @@ enum Token {
     Signal,
     Client(u64),
     Pidfd(HolderId),
+    /// The first owner dials.
+    Dialled,
+    /// Owners have asked something.
+    Owners,
 }
 
 impl Token {
@@ -42,6 +47,8 @@ impl Token {
             Token::Signal => (2, 0),
             Token::Client(id) => (3, id),
             Token::Pidfd(HolderId(id)) => (4, id),
+            Token::Dialled => (5, 0),
+            Token::Owners => (6, 0),
         };
         kind << Token::SHIFT | id
     }
@@ -54,6 +61,8 @@ impl Token {
             2 => Token::Signal,
             3 => Token::Client(id),
             4 => Token::Pidfd(HolderId(id)),
+            5 => Token::Dialled,
+            6 => Token::Owners,
             _ => return None,
         })
     }
@@ -71,6 +80,7 @@ pub struct Server {
     tray: Tray,
     epoll: Epoll,
     listener: OwnedFd,
+    owners: Owners,
     ticker: Ticker,
     signals: SignalFd,
     clients: HashMap<u64, Client>,
@@ -81,7 +91,7 @@ pub struct Server {
 
 impl Server {
     /// Takes over the tray and its listening socket. SIGTERM and SIGINT are blocked from here on.
-    pub fn new(tray: Tray, listener: OwnedFd) -> anyhow::Result<Server> {
+    pub fn new(tray: Tray, listener: OwnedFd, owners: Owners) -> anyhow::Result<Server> {
         let mut set = SigSet::empty();
         set.add(Signal::SIGTERM);
         set.add(Signal::SIGINT);
@@ -90,10 +100,15 @@ impl Server {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).context("make an epoll")?;
         let ticker = Ticker::new(now_ns())?;
         let spare = open_null();
-        let server = Server { tray, epoll, listener, ticker, signals, clients: HashMap::new(), last_client: 0, spare };
+        let server =
+            Server { tray, epoll, listener, owners, ticker, signals, clients: HashMap::new(), last_client: 0, spare };
         server.watch(&server.listener, Token::Listener)?;
         server.watch(server.ticker.timer(), Token::Timer)?;
         server.watch(&server.signals, Token::Signal)?;
+        server.watch(&server.owners.wake(), Token::Owners)?;
+        if let Some(listener) = server.owners.listener() {
+            server.watch(listener, Token::Dialled)?;
+        }
         Ok(server)
     }
 
@@ -122,7 +137,29 @@ impl Server {
             Some(Token::Timer) => self.tick(),
             Some(Token::Client(id)) => self.serve_client(id),
             Some(Token::Pidfd(id)) => self.release(id),
+            Some(Token::Dialled) => self.start_owners(),
+            Some(Token::Owners) => self.owners.serve(&mut self.tray, now_ns()),
             Some(Token::Signal) | None => {}
+        }
+        self.after_turn();
+    }
+
+    /// Whatever the turn was about: who must go goes, and owners hear what changed.
+    fn after_turn(&mut self) {
+        for evicted in self.tray.take_evicted() {
+            self.release(evicted);
+        }
+        let news = std::mem::take(&mut self.tray.news);
+        self.owners.tell(&news);
+        self.repace();
+    }
+
+    fn start_owners(&mut self) {
+        if let Some(listener) = self.owners.listener() {
+            let _ = self.epoll.delete(listener);
+        }
+        if let Err(error) = self.owners.start() {
+            tracing::error!(%error, "owners cannot be served");
         }
     }
 
@@ -142,10 +179,10 @@ impl Server {
         }
         if due.telemetry {
             self.tray.tick(now);
+            self.owners.telemetry(&self.tray, now);
         } else {
             self.tray.watch_busy(now);
         }
-        self.repace();
     }
 
     /// Lets the timer run as fast as what is going on needs.
@@ -218,10 +255,6 @@ impl Server {
         if !fine {
             self.drop_client(id);
         }
-        for evicted in self.tray.take_evicted() {
-            self.release(evicted);
-        }
-        self.repace();
     }
 
     /// Watches the new holder's process; false if it is gone already.
@@ -246,7 +279,6 @@ impl Server {
             self.tray.hang_up(&client.session);
             drop(client);
         }
-        self.repace();
     }
 
     /// The holder is gone: frees everything and closes its connection, which forked children may still have open.
@@ -256,7 +288,6 @@ impl Server {
         if let Some(connection) = connection {
             self.drop_client(connection);
         }
-        self.repace();
     }
 
     fn watch(&self, fd: &impl AsFd, token: Token) -> nix::Result<()> {
@@ -283,15 +314,16 @@ pub fn listen(path: &std::path::Path, mode: u32) -> anyhow::Result<OwnedFd> {
         }
         _ => {}
     }
-    let socket = bind(path).with_context(|| format!("{}: cannot listen here", path.display()))?;
+    let socket = bind(path, SockType::SeqPacket).with_context(|| format!("{}: cannot listen here", path.display()))?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
     Ok(socket)
 }
 
-fn bind(path: &std::path::Path) -> io::Result<OwnedFd> {
-    use nix::sys::socket::{AddressFamily, Backlog, SockType, listen, socket};
+/// A listening, non-blocking socket; long paths go through /proc/self/fd.
+pub(crate) fn bind(path: &std::path::Path, kind: SockType) -> io::Result<OwnedFd> {
+    use nix::sys::socket::{AddressFamily, Backlog, listen, socket};
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
+    let fd = socket(AddressFamily::Unix, kind, flags, None)?;
     let raw: RawFd = fd.as_raw_fd();
     ghost_engine::client::with_short_path(path, |address, len| {
         // SAFETY: `address` is a filled-in sockaddr_un of `len` bytes.
@@ -310,7 +342,15 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_trip_through_epoll() {
-        let all = [Token::Listener, Token::Timer, Token::Signal, Token::Client(9), Token::Pidfd(HolderId(7))];
+        let all = [
+            Token::Listener,
+            Token::Timer,
+            Token::Signal,
+            Token::Client(9),
+            Token::Pidfd(HolderId(7)),
+            Token::Dialled,
+            Token::Owners,
+        ];
         for token in all {
             assert_eq!(Token::from_word(token.to_word()), Some(token));
         }

@@ -6,5 +6,6 @@ mod harness;
 mod hostile;
 mod load;
 mod memory;
+mod owners;
 mod parts;
 mod restart;

@@ -32,6 +32,10 @@ pub enum Command {
     /// Start the rack and leave it running
     Up(Up),
     /// Stop the rack and remove all it made
+    #[command(after_help = "Examples:
+  ghostrack down
+  ghostrack down --run-dir /tmp/second
+Processes that still use the GPUs are counted; their CUDA calls fail from then on.")]
     Down,
     /// Run a command on a tray, starting a rack for it if none is up
     Run(Run),
@@ -42,6 +46,9 @@ pub enum Command {
     /// Open a shell on a tray, starting a rack for it if none is up
     Shell(Shell),
     /// List functions that programs called and that are not implemented
+    #[command(after_help = "Examples:
+  ghostrack missing
+Lines are: count, library, function. Without a rack that is up, they are those of the last `ghostrack run`.")]
     Missing,
     /// Switch a tray on, off, or off and on
     Power(Power),
@@ -50,6 +57,8 @@ pub enum Command {
     /// Show the Xids of all trays
     Log(Log),
     /// Print versions and where the parts are
+    #[command(after_help = "Examples:
+  ghostrack version")]
     Version,
     #[command(hide = true)]
     Supervise(Supervise),
@@ -339,10 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn every_command_that_takes_arguments_shows_an_example() {
+    fn every_command_shows_an_example() {
         for command in Arguments::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-            let takes_arguments = command.get_positionals().next().is_some() || command.get_opts().next().is_some();
-            assert!(!takes_arguments || command.get_after_help().is_some(), "{}", command.get_name());
+            let below: Vec<_> = command.get_subcommands().collect();
+            let leaves = if below.is_empty() { vec![command] } else { below };
+            for leaf in leaves {
+                let help = leaf.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.starts_with("Examples:\n") && help.contains(leaf.get_name()), "{}", leaf.get_name());
+            }
         }
     }
 }

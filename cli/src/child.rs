@@ -11,6 +11,7 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::SignalFd;
 use nix::unistd::Pid;
 
+use crate::say;
 use crate::spawn;
 
 /// Signals that are the command's to answer. Those that stop and continue reach it through its process group.
@@ -28,7 +29,7 @@ pub fn run(command: &[OsString], variables: &[(&'static str, OsString)]) -> anyh
     let ended = match start.spawn() {
         Ok(child) => wait(child, &signals).map(code),
         Err(error) => {
-            eprintln!("ghostrack: {}: {error}", program.display());
+            say::note!("{}: {error}", program.display());
             Ok(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
     };

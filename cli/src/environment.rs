@@ -33,11 +33,15 @@ const CACHES: [(&str, &str); 3] = [
 pub fn variables(seat: &Seat<'_>, var: &dyn Fn(&str) -> Option<OsString>) -> Vec<(&'static str, OsString)> {
     let set = |name: &str| var(name).filter(|value| !value.is_empty());
     let mut all = vec![
-        ("LD_AUDIT", in_front(seat.libraries.join(REDIRECT), set("LD_AUDIT"))),
-        ("LD_LIBRARY_PATH", in_front(seat.run_dir.driver(), set("LD_LIBRARY_PATH"))),
+        ("LD_AUDIT", in_front(seat.libraries.join(REDIRECT), set("LD_AUDIT"), is_redirect)),
+        ("LD_LIBRARY_PATH", in_front(seat.run_dir.driver(), set("LD_LIBRARY_PATH"), |_| false)),
         (
             "PATH",
-            in_front(seat.run_dir.bin(), Some(set("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()))),
+            in_front(
+                seat.run_dir.bin(),
+                Some(set("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())),
+                |_| false,
+            ),
         ),
         (SOCKET_VAR, seat.tray_dir.join("ghostd.sock").into()),
         (DEV_ROOT_VAR, seat.dev_root.clone().into()),
@@ -68,12 +72,23 @@ fn cache_root(fallback: &Path, set: &dyn Fn(&str) -> Option<OsString>) -> PathBu
     ours.unwrap_or_else(|| fallback.join("cache"))
 }
 
-/// The entry, then what was there without it.
-fn in_front(entry: PathBuf, list: Option<OsString>) -> OsString {
+/// The entry, then what was there without it and without what `is_ours`. Empty entries mean something: they stay.
+fn in_front(entry: PathBuf, list: Option<OsString>, is_ours: impl Fn(&Path) -> bool) -> OsString {
+    let mut out = entry.clone().into_os_string();
     let list = list.unwrap_or_default();
-    let others = std::env::split_paths(&list).filter(|old| *old != entry && !old.as_os_str().is_empty());
-    let all: Vec<_> = std::iter::once(entry.clone()).chain(others).collect();
-    std::env::join_paths(all).unwrap_or_else(|_| entry.into_os_string())
+    if list.is_empty() {
+        return out;
+    }
+    for old in std::env::split_paths(&list).filter(|old| *old != entry && !is_ours(old)) {
+        out.push(":");
+        out.push(old);
+    }
+    out
+}
+
+/// Another build's redirection. Of two, the later in the list would have the last word.
+fn is_redirect(library: &Path) -> bool {
+    library.file_name() == Some(REDIRECT.as_ref())
 }
 
 /// A value that a POSIX shell reads back as it was.
@@ -113,11 +128,11 @@ mod tests {
 
     #[test]
     fn lists_keep_what_the_user_has_and_ours_is_there_once() {
-        let audit = format!("/mine.so:/l/{REDIRECT}");
-        let all = variables_given(&[("LD_AUDIT", &audit), ("PATH", "/r/bin:/bin"), ("LD_LIBRARY_PATH", "/x")]);
+        let audit = format!("/mine.so:/other/{REDIRECT}:/l/{REDIRECT}");
+        let all = variables_given(&[("LD_AUDIT", &audit), ("PATH", "/r/bin:/bin"), ("LD_LIBRARY_PATH", ":/x")]);
         assert_eq!(value(&all, "LD_AUDIT").unwrap(), format!("/l/{REDIRECT}:/mine.so"));
         assert_eq!(value(&all, "PATH").unwrap(), "/r/bin:/bin");
-        assert_eq!(value(&all, "LD_LIBRARY_PATH").unwrap(), "/r/driver:/x");
+        assert_eq!(value(&all, "LD_LIBRARY_PATH").unwrap(), "/r/driver::/x");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use std::process::ExitCode;
 
+use crate::say;
+
 /// An error in an argument, a variable or a file that the user wrote.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -15,6 +17,6 @@ pub fn usage(message: impl Into<String>) -> anyhow::Error {
 
 /// Prints the error and gives its exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("ghostrack: {error:#}");
+    say::note!("{error:#}");
     ExitCode::from(if error.chain().any(|cause| cause.is::<Usage>()) { 2 } else { 1 })
 }

@@ -15,6 +15,7 @@ mod protocol;
 mod rack_source;
 mod run;
 mod run_dir;
+mod say;
 mod session;
 mod spawn;
 mod status;

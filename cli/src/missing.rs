@@ -11,6 +11,7 @@ use crate::found::Found;
 use crate::ghostd;
 use crate::protocol::Phase;
 use crate::run_dir::RunDir;
+use crate::say;
 
 pub fn run(run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let text = match Found::look(run_dir)? {
@@ -18,9 +19,10 @@ pub fn run(run_dir: &RunDir) -> anyhow::Result<ExitCode> {
         None => of_last_run()?,
     };
     if text.is_empty() {
-        eprintln!("ghostrack: no function without implementation was called");
+        say::note!("no function without implementation was called");
+    } else {
+        say::out!("{}", text.trim_end());
     }
-    print!("{text}");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,6 +14,7 @@ use crate::ghostd;
 use crate::parts::Parts;
 use crate::protocol::{Ask, Phase};
 use crate::run_dir::RunDir;
+use crate::say;
 
 pub fn power(args: &Power, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let found = Found::needed(run_dir)?;
@@ -21,7 +22,7 @@ pub fn power(args: &Power, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let action = PowerAction::from(args.action);
     let answer = Control::needed(&found.run_dir)?.ask(&Ask::Power { tray, action, force: args.force })?;
     if let Some(state) = answer.rack.and_then(|rack| rack.trays.into_iter().nth(tray)) {
-        println!("{} is {}", state.name, if state.phase == Phase::Off { "off" } else { "on" });
+        say::out!("{} is {}", state.name, if state.phase == Phase::Off { "off" } else { "on" });
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +79,7 @@ fn on_tray(found: &Found, tray: &str, changes: &[Change]) -> anyhow::Result<()> 
         events += tell(&found.rack.trays[tray].name, &ghostd.apply(change)?);
     }
     if events == 0 {
-        println!("{}: it was so already", found.rack.trays[tray].name);
+        say::out!("{}: it was so already", found.rack.trays[tray].name);
     }
     Ok(())
 }
@@ -88,7 +89,7 @@ fn on_every_tray(found: &Found, change: &Change) -> anyhow::Result<()> {
     let (mut told, mut events) = (0, 0);
     for tray in &found.state().trays {
         if tray.phase != Phase::Ready {
-            eprintln!("ghostrack: {} is not up and was not told; tell it again when it is", tray.name);
+            say::note!("{} is not up and was not told; tell it again when it is", tray.name);
             continue;
         }
         events += tell(&tray.name, &ghostd::of_tray(&tray.directory, &tray.name)?.apply(change)?);
@@ -96,7 +97,7 @@ fn on_every_tray(found: &Found, change: &Change) -> anyhow::Result<()> {
     }
     match (told, events) {
         (0, _) => bail!("no tray is up"),
-        (_, 0) => println!("it was so already"),
+        (_, 0) => say::out!("it was so already"),
         _ => {}
     }
     Ok(())
@@ -105,7 +106,7 @@ fn on_every_tray(found: &Found, change: &Change) -> anyhow::Result<()> {
 /// Prints what happened; says how many things did.
 fn tell(tray: &str, events: &Value) -> usize {
     let events = events.as_array().map(Vec::as_slice).unwrap_or_default();
-    events.iter().for_each(|event| println!("{tray}: {event}"));
+    events.iter().for_each(|event| say::out!("{tray}: {event}"));
     events.len()
 }
 
@@ -116,7 +117,7 @@ pub fn log(args: &Log, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     {
         for file in ["xid.log.2", "xid.log.1", "xid.log"] {
             let text = std::fs::read_to_string(found.tray_dir(index).join("log").join(file)).unwrap_or_default();
-            text.lines().for_each(|line| println!("{}: {line}", tray.name));
+            text.lines().for_each(|line| say::out!("{}: {line}", tray.name));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -128,12 +129,12 @@ pub fn version(run_dir: &RunDir) -> anyhow::Result<ExitCode> {
         Ok(path) => path.display().to_string(),
         Err(error) => format!("none: {error:#}"),
     };
-    println!("ghostrack  {}", env!("CARGO_PKG_VERSION"));
-    println!("layout     {:016x}", ghost_engine::layout::LAYOUT_HASH);
-    println!("ghostd     {}", shown(parts.ghostd()));
-    println!("libraries  {}", shown(parts.libraries()));
+    say::out!("ghostrack  {}", env!("CARGO_PKG_VERSION"));
+    say::out!("layout     {:016x}", ghost_engine::layout::LAYOUT_HASH);
+    say::out!("ghostd     {}", shown(parts.ghostd()));
+    say::out!("libraries  {}", shown(parts.libraries()));
     let smi = parts.nvidia_smi().map_or("none".to_owned(), |path| path.display().to_string());
-    println!("nvidia-smi {smi}");
-    println!("run dir    {}", run_dir.path().display());
+    say::out!("nvidia-smi {smi}");
+    say::out!("run dir    {}", run_dir.path().display());
     Ok(ExitCode::SUCCESS)
 }

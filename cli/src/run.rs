@@ -17,6 +17,7 @@ use crate::ghostd::TrayStatus;
 use crate::missing;
 use crate::parts::Parts;
 use crate::run_dir::RunDir;
+use crate::say;
 use crate::session::Session;
 
 pub fn run(args: &Run, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
@@ -27,7 +28,7 @@ pub fn shell(args: &Shell, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     in_session(&args.tray, run_dir, |session, variables| {
         let tray = &session.rack.trays[session.tray];
         let gpus = args.tray.gpus.unwrap_or(tray.gpus);
-        eprintln!("ghostrack: {} of {}, {gpus} GPUs; `exit` leaves", tray.name, session.rack.name);
+        say::note!("{} of {}, {gpus} GPUs; `exit` leaves", tray.name, session.rack.name);
         let mut with_prompt = variables.to_vec();
         with_prompt.push(("GHOSTRACK_TRAY", tray.name.clone().into()));
         child::run(&shell_command(&session.scratch()?, &tray.name)?, &with_prompt)
@@ -75,18 +76,18 @@ impl Noticed {
     fn tell_since(&self, before: &Noticed) {
         let met = missing::since(&self.missing, &before.missing);
         if let Err(error) = missing::remember(&met) {
-            eprintln!("ghostrack: the list of missing functions could not be kept: {error:#}");
+            say::note!("the list of missing functions could not be kept: {error:#}");
         }
         match met.lines().count() {
             0 => {}
-            1 => eprintln!("ghostrack: 1 function without implementation was called; `ghostrack missing` lists it"),
+            1 => say::note!("1 function without implementation was called; `ghostrack missing` lists it"),
             n => {
-                eprintln!("ghostrack: {n} functions without implementation were called; `ghostrack missing` lists them")
+                say::note!("{n} functions without implementation were called; `ghostrack missing` lists them")
             }
         }
         let known = &before.status.unredirected;
         for program in self.status.unredirected.iter().filter(|program| !known.contains(program)) {
-            eprintln!("ghostrack: {program} carries its own CUDA runtime and saw no GPU; see docs/limits.md");
+            say::note!("{program} carries its own CUDA runtime and saw no GPU; see docs/limits.md");
         }
     }
 }

@@ -114,6 +114,9 @@ impl RunDir {
                 "run directory {shown:?}: found a colon, semicolon or line break, which search paths cannot carry"
             )));
         }
+        if self.path.to_str().is_none() {
+            return Err(usage(format!("run directory {shown:?}: found bytes that are no UTF-8, expected text")));
+        }
         let facts = fs::symlink_metadata(&self.path).with_context(|| format!("run directory {shown}"))?;
         let uid = geteuid().as_raw();
         if facts.is_symlink() {

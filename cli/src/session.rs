@@ -17,6 +17,7 @@ use crate::parts::Parts;
 use crate::protocol::{Ask, Phase};
 use crate::rack_source::{self, Source};
 use crate::run_dir::RunDir;
+use crate::say;
 
 /// A tray that can be used.
 #[derive(Debug)]
@@ -145,7 +146,7 @@ fn wait_for(found: &Found, tray: usize) -> anyhow::Result<()> {
     if now.desired == PowerState::Off {
         bail!("{name} is off; `ghostrack power --tray {tray} on` switches it on");
     }
-    eprintln!("ghostrack: waiting for {name} to come up");
+    say::note!("waiting for {name} to come up");
     Control::needed(&found.run_dir)?.follow(|rack| rack.trays[tray].settled()).map(drop)
 }
 

@@ -12,6 +12,7 @@ use crate::found::Found;
 use crate::ghostd::{self, GpuStatus, TrayStatus};
 use crate::protocol::{Phase, RackState, TrayState};
 use crate::run_dir::RunDir;
+use crate::say;
 use crate::up::rung;
 
 /// A lag that a user need not hear about.
@@ -20,18 +21,18 @@ const FINE_MILLISECONDS: u64 = 10;
 pub fn run(args: &Status, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let Some(found) = Found::look(run_dir)? else {
         if args.json {
-            println!("{:#}", json!({"up": false, "run_dir": run_dir.path(), "rack": null, "trays": []}));
+            say::out!("{:#}", json!({"up": false, "run_dir": run_dir.path(), "rack": null, "trays": []}));
         } else {
-            eprintln!("ghostrack: {}", nothing_up(run_dir));
+            say::note!("{}", nothing_up(run_dir));
         }
         return Ok(ExitCode::FAILURE);
     };
     let rack = found.state();
     let trays: Vec<Value> = rack.trays.iter().map(told).collect();
     if args.json {
-        println!("{:#}", as_json(&rack, &trays));
+        say::out!("{:#}", as_json(&rack, &trays));
     } else {
-        print!("{}", as_table(&rack, &trays));
+        say::out!("{}", as_table(&rack, &trays).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 //! Progress goes to standard error; what came of it to standard output.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,16 +13,20 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::args::Up;
-use crate::control::{self, Control};
+use crate::control::{self, Control, Started};
 use crate::ghostd::{Ghostd, TrayStatus};
 use crate::parts::Parts;
 use crate::protocol::{Ask, Phase, RackState};
 use crate::rack_source::Source;
 use crate::run_dir::RunDir;
+use crate::say;
 use crate::supervisor::{Manner, Occupied, Supervisor, occupy};
 
 /// A real driver's files: what an emulated tray must not cover.
 const REAL: [&str; 3] = ["/dev/nvidia0", "/proc/driver/nvidia", "/dev/dxg"];
+
+/// How long a rack may take to be gone.
+const GOING_DOWN: Duration = Duration::from_secs(10);
 
 pub fn up(args: &Up, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let parts = Parts::find()?;
@@ -30,8 +34,7 @@ pub fn up(args: &Up, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     if args.foreground {
         return foreground(&source, &parts, run_dir);
     }
-    let started = control::start(&parts, run_dir, &source.argument, false)?;
-    let mut control = Control::needed(run_dir)?;
+    let (started, mut control) = start_or_join(&source, &parts, run_dir)?;
     let mut progress = started.is_some().then(Progress::new);
     let followed = control.follow(|rack| progress.as_mut().is_some_and(|progress| progress.show(rack)));
     drop(progress);
@@ -49,10 +52,23 @@ pub fn up(args: &Up, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Starts the rack, or joins one that is up, coming up, or just going down.
+fn start_or_join(source: &Source, parts: &Parts, run_dir: &RunDir) -> anyhow::Result<(Option<Started>, Control)> {
+    let give_up = Instant::now() + GOING_DOWN;
+    loop {
+        let started = control::start(parts, run_dir, &source.argument, false)?;
+        match Control::connect(run_dir)? {
+            Some(control) => return Ok((started, control)),
+            None if Instant::now() < give_up => std::thread::sleep(Duration::from_millis(10)),
+            None => bail!("{}: taken, but no supervisor answers; `ghostrack down` clears it", run_dir.path().display()),
+        }
+    }
+}
+
 fn foreground(source: &Source, parts: &Parts, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     match Supervisor::new(run_dir.clone(), source, parts, Manner { lifeline: false, aloud: true }) {
         Ok(supervisor) => supervisor.run()?,
-        Err(error) if error.is::<Occupied>() => println!("{error}"),
+        Err(error) if error.is::<Occupied>() => say::out!("{error}"),
         Err(error) => return Err(error),
     }
     Ok(ExitCode::SUCCESS)
@@ -62,25 +78,25 @@ fn foreground(source: &Source, parts: &Parts, run_dir: &RunDir) -> anyhow::Resul
 fn report(rack: &RackState, new: bool, parts: &Parts) {
     let gpus: u32 = rack.trays.iter().map(|tray| u32::from(tray.gpus)).sum();
     let already = if new { "" } else { " already" };
-    println!("rack {} is up{already}: {} trays, {gpus} GPUs", rack.name, rack.trays.len());
+    say::out!("rack {} is up{already}: {} trays, {gpus} GPUs", rack.name, rack.trays.len());
     let first = rack.trays.iter().find(|tray| tray.phase == Phase::Ready);
     let status = first.and_then(|tray| Ghostd::connect(&tray.directory).ok()?.status().ok());
     if let Some(status) = status {
-        println!("rung:   {}", rung(&status));
+        say::out!("rung:   {}", rung(&status));
     }
-    println!("where:  {} (log: log/rack.log)", rack.run_dir.display());
+    say::out!("where:  {} (log: log/rack.log)", rack.run_dir.display());
     if let Some(real) = REAL.iter().find(|file| Path::new(file).exists()) {
-        println!("note:   {real} is this machine's own and is not covered: only `ghostrack run` works here");
+        say::out!("note:   {real} is this machine's own and is not covered: only `ghostrack run` works here");
     }
     if let Err(error) = parts.libraries() {
-        println!("note:   commands cannot be run yet: {error:#}");
+        say::out!("note:   commands cannot be run yet: {error:#}");
     }
     let option = if RunDir::find(None).is_ok_and(|usual| usual.path() == rack.run_dir) {
         String::new()
     } else {
         format!("--run-dir {} ", rack.run_dir.display())
     };
-    println!("next:   ghostrack run {option}-- nvidia-smi");
+    say::out!("next:   ghostrack run {option}-- nvidia-smi");
 }
 
 /// How far up the ladder, and why not farther.
@@ -110,12 +126,11 @@ impl Progress {
     fn show(&mut self, rack: &RackState) -> bool {
         let ready = rack.trays.iter().filter(|tray| tray.settled());
         if self.terminal {
-            eprint!("\r\x1b[Kstarting {}: {} of {} trays", rack.name, ready.count(), rack.trays.len());
-            let _ = stderr().flush();
+            say::progress!("\r\x1b[Kstarting {}: {} of {} trays", rack.name, ready.count(), rack.trays.len());
             return false;
         }
         let new: Vec<_> = ready.filter(|tray| self.told.insert(tray.tray)).collect();
-        new.iter().for_each(|tray| eprintln!("ghostrack: {} is ready", tray.name));
+        new.iter().for_each(|tray| say::note!("{} is ready", tray.name));
         false
     }
 }
@@ -123,30 +138,30 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.terminal {
-            eprint!("\r\x1b[K");
+            say::progress!("\r\x1b[K");
         }
     }
 }
 
 pub fn down(run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let Some(mut control) = Control::connect(run_dir)? else {
-        println!("{}", clear_leftovers(run_dir)?);
+        say::out!("{}", clear_leftovers(run_dir)?);
         return Ok(ExitCode::SUCCESS);
     };
     let rack = control.state()?;
     let holders = holders(&rack);
     let pid = control.peer_pid();
     if stderr().is_terminal() {
-        eprintln!("stopping {}", rack.name);
+        say::note!("stopping {}", rack.name);
     }
     let stopped = control.ask(&Ask::Stop);
     must_end(pid)?;
     stopped?;
-    println!("rack {} is down", rack.name);
+    say::out!("rack {} is down", rack.name);
     match holders {
         0 => {}
-        1 => println!("1 process still used its GPUs; its CUDA calls fail from now on"),
-        n => println!("{n} processes still used its GPUs; their CUDA calls fail from now on"),
+        1 => say::out!("1 process still used its GPUs; its CUDA calls fail from now on"),
+        n => say::out!("{n} processes still used its GPUs; their CUDA calls fail from now on"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -163,7 +178,7 @@ fn must_end(pid: Option<i32>) -> anyhow::Result<()> {
     let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
         return Ok(());
     };
-    let give_up = Instant::now() + Duration::from_secs(10);
+    let give_up = Instant::now() + GOING_DOWN;
     while is_running(pid) {
         if Instant::now() >= give_up {
             kill(pid, Signal::SIGKILL).with_context(|| format!("supervisor {pid} does not end"))?;

@@ -217,7 +217,10 @@ impl Running {
 
     /// Reads what it said. Its first output is `ready`.
     fn listen(&mut self, say: &mut dyn FnMut(&str)) {
-        self.ready |= read_available(&mut self.stdout).lines().any(|line| line == "ready");
+        if read_available(&mut self.stdout).lines().any(|line| line == "ready") {
+            self.ready = true;
+            say("is ready");
+        }
         self.partial.push_str(&read_available(&mut self.stderr));
         while let Some(end) = self.partial.find('\n') {
             let line: String = self.partial.drain(..=end).collect();

@@ -277,6 +277,12 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_by_a_mask_writes_what_is_chosen() {
+        let name = "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_49_GLOBAL__N__037c6ad9_16_TensorCompare_cu_71e06f4e17where_kernel_implERNS_14TensorIteratorEENKUlvE_clEvENKUlvE_clEvEUlbddE_St5arrayIPcLm4EELb0EEEviT0_T1_";
+        assert_eq!(priced(name, &PLACES, &with_count(10)), (170, 80));
+    }
+
+    #[test]
     fn a_comparison_writes_one_byte() {
         let name = "_ZN2at6native27unrolled_elementwise_kernelINS0_13BinaryFunctorIiibZZZNS0_23logical_and_kernel_cudaERNS_14TensorIteratorEENKUlvE0_clEvENKUlvE1_clEvEUliiE_EESt5arrayIPcLm3EELi4E23TrivialOffsetCalculatorILi2EjESC_ILi1EjENS0_6memory15LoadWithoutCastENSF_16StoreWithoutCastEEEviT_T0_T2_T3_T4_T5_";
         let places = [(0, 4), (4, 1), (8, 24), (32, 1), (33, 1), (34, 1), (35, 1)];

@@ -5,10 +5,12 @@
 //! - [`ledger`], [`meter`], [`window`], [`telemetry`], [`peers`], [`calls`], [`session`]: pure parts
 //! - [`holders`], [`process`]: what the kernel says about other processes
 //! - [`hardware`], [`change`], [`show`], [`journal`], [`xid_log`]: the machine, its changes, and where they show
-//! - [`serve`], [`ticker`]: the loop; [`owners`]: BMC and fabric; [`nodes`]: the files
+//! - [`serve`], [`ticker`]: the loop; [`owners`]: BMC and fabric; [`nodes`], [`procfs`]: the files;
+//!   [`fuzz`]: an entry for fuzzers
 
 pub mod calls;
 pub mod change;
+pub mod fuzz;
 pub mod hardware;
 pub mod holders;
 pub mod journal;
@@ -18,6 +20,7 @@ pub mod nodes;
 pub mod owners;
 pub mod peers;
 pub mod process;
+pub mod procfs;
 pub mod serve;
 pub mod session;
 pub mod show;

@@ -10,13 +10,15 @@ use ghost_engine::clock::now_ns;
 use ghost_model::{KernelLog, Rack, TrayIndex};
 use ghostd::hardware::Hardware;
 use ghostd::journal::Journal;
-use ghostd::nodes::Tree;
-use ghostd::owners::{self, Owners};
+use ghostd::nodes::{self, Tree};
+use ghostd::owners::Owners;
 use ghostd::peers::Caps;
+use ghostd::procfs;
 use ghostd::serve::{self, Server};
 use ghostd::tray::Tray;
 use ghostd::xid_log::XidLog;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::socket::SockType;
 
 /// One emulated tray: its GPUs, its device files, its control socket.
 #[derive(Debug, Parser)]
@@ -59,22 +61,23 @@ fn hardware(arguments: &Arguments) -> anyhow::Result<(Rack, Hardware)> {
 
 fn run(dir: &Path, rack: &Rack, mut hardware: Hardware) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot make the tray's directory", dir.display()))?;
-    let listener = serve::listen(&dir.join("ghostd.sock"), 0o666)?;
+    let _lock = nodes::lock(dir)?;
+    let listener = serve::listen(&dir.join("ghostd.sock"), SockType::SeqPacket, 0o666)?;
     let minors: Vec<u32> = (0..hardware.machine.gpus.len() as u32).collect();
-    let tree = Tree::make(dir, &minors).with_context(|| format!("{}: cannot lay out the tray", dir.display()))?;
+    let proc_files = procfs::files(hardware.profile, &hardware.machine);
+    let tree =
+        Tree::make(dir, &minors, &proc_files).with_context(|| format!("{}: cannot lay out the tray", dir.display()))?;
     let journal = Journal::new(tree.journal());
     journal.restore(&mut hardware);
     let xid_log = XidLog::new(tree.log().join("xid.log"), rack.kmsg == KernelLog::Host);
     let tray = Tray::new(hardware, new_boot_id()?, Caps::within(descriptors()), now_ns())
         .context("make the facts page (memfd_create)")?
         .with_files(journal, xid_log);
-    let path = tree.owners_socket();
-    let owners = owners::listen(&path)
-        .and_then(Owners::new)
-        .with_context(|| format!("{}: cannot listen here", path.display()))?;
+    let owners = serve::listen(&tree.owners_socket(), SockType::Stream, 0o600)?;
+    let owners = Owners::new(owners.into()).context("make an eventfd")?;
     let mut server = Server::new(tray, listener, owners)?;
-    println!("ready");
-    std::io::stdout().flush()?;
+    // Whoever started us may have gone; that is no reason not to serve.
+    let _ = writeln!(std::io::stdout(), "ready").and_then(|()| std::io::stdout().flush());
     let served = server.run();
     tree.remove();
     served
@@ -96,7 +99,7 @@ fn read_rack(name: &str) -> anyhow::Result<Rack> {
 
 fn log_to_stderr() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("GHOSTRACK_LOG").unwrap_or_else(|_| "info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false).init();
 }
 
 /// As many open files as this process may have, from now on.

@@ -201,15 +201,3 @@ fn gpu_telemetry(gpu: &GpuFacts, memory_total_bytes: u64) -> Gpu {
         links: gpu.links.iter().filter(|l| l.speed_mbps != 0).map(link).collect(),
     }
 }
-
-/// The owners' socket, for this user alone.
-pub fn listen(path: &std::path::Path) -> io::Result<UnixListener> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let others = nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o177));
-    let bound = crate::serve::bind(path, nix::sys::socket::SockType::Stream);
-    nix::sys::stat::umask(others);
-    Ok(UnixListener::from(bound?))
-}

@@ -299,28 +299,24 @@ fn open_null() -> Option<OwnedFd> {
     std::fs::File::open("/dev/null").ok().map(OwnedFd::from)
 }
 
-/// Binds the tray's socket: a dead ghostd's is replaced, a live one's is not.
-pub fn listen(path: &std::path::Path, mode: u32) -> anyhow::Result<OwnedFd> {
-    use std::os::unix::fs::PermissionsExt;
-    if ghost_engine::client::connect(path).is_ok() {
-        anyhow::bail!(
-            "{}: another ghostd serves this tray; stop it first, or choose another --run-dir",
-            path.display()
-        );
-    }
+/// Binds the tray's socket, in the place of a dead ghostd's. The caller has the lock of the directory.
+pub fn listen(path: &std::path::Path, kind: SockType, mode: u32) -> anyhow::Result<OwnedFd> {
+    use nix::sys::stat::{Mode, umask};
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(error).with_context(|| format!("{}: cannot replace a stale socket", path.display()));
         }
         _ => {}
     }
-    let socket = bind(path, SockType::SeqPacket).with_context(|| format!("{}: cannot listen here", path.display()))?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
-    Ok(socket)
+    // By the mask, so that there is no moment at which more may connect than shall.
+    let others = umask(Mode::from_bits_truncate(!mode & 0o777));
+    let bound = bind(path, kind);
+    umask(others);
+    bound.with_context(|| format!("{}: cannot listen here", path.display()))
 }
 
 /// A listening, non-blocking socket; long paths go through /proc/self/fd.
-pub(crate) fn bind(path: &std::path::Path, kind: SockType) -> io::Result<OwnedFd> {
+fn bind(path: &std::path::Path, kind: SockType) -> io::Result<OwnedFd> {
     use nix::sys::socket::{AddressFamily, Backlog, listen, socket};
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let fd = socket(AddressFamily::Unix, kind, flags, None)?;

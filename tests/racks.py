@@ -108,7 +108,7 @@ class Rack:
     def holder(self, *words, **more):
         """A process that holds GPU memory through the driver alone, attached and ready."""
         process = self.start(sys.executable, HOLDER, *words, **more)
-        process.holder_pid = int(process.read_line().split()[1])
+        process.holder_pid, *process.child_pids = map(int, process.read_line().split()[1:])
         return process
 
     def status(self):

@@ -67,7 +67,8 @@ def test_torchs_own_doors_to_nvml_answer():
 
 
 def test_free_memory_falls_by_what_is_taken_and_comes_back():
-    torch.zeros(1, device="cuda")
+    keep = torch.zeros(1, device="cuda")
+    torch.cuda.empty_cache()
     free, total = torch.cuda.mem_get_info()
     assert total == torch.cuda.get_device_properties(0).total_memory
     block = torch.empty(10 * GIB, dtype=torch.uint8, device="cuda")
@@ -75,6 +76,7 @@ def test_free_memory_falls_by_what_is_taken_and_comes_back():
     del block
     torch.cuda.empty_cache()
     assert torch.cuda.mem_get_info()[0] == free
+    assert keep.is_cuda
 
 
 def test_no_library_of_nvidia_is_mapped_but_the_compilers():

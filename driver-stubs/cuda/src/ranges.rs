@@ -81,10 +81,8 @@ impl Ranges {
 #[derive(Debug)]
 pub struct AddressSpace {
     holes: BTreeMap<u64, u64>,
-    /// Small allocations share blocks: block base -> bytes in use.
-    shared: BTreeMap<u64, u64>,
-    /// Holes inside shared blocks.
-    crumbs: BTreeMap<u64, u64>,
+    /// Blocks that small allocations share, each with its own holes.
+    shared: BTreeMap<u64, BTreeMap<u64, u64>>,
 }
 
 /// An allocation: where, how much it really takes, and how many bytes of blocks were taken for it.
@@ -98,7 +96,7 @@ pub struct Placed {
 
 impl AddressSpace {
     pub fn new(base: u64, span: u64) -> AddressSpace {
-        AddressSpace { holes: BTreeMap::from([(base, span)]), shared: BTreeMap::new(), crumbs: BTreeMap::new() }
+        AddressSpace { holes: BTreeMap::from([(base, span)]), shared: BTreeMap::new() }
     }
 
     /// Finds room for `bytes`; half a block and more gets blocks of its own.
@@ -109,13 +107,11 @@ impl AddressSpace {
             let address = take(&mut self.holes, taken)?;
             return Some(Placed { address, bytes: taken, taken });
         }
-        if let Some(address) = take(&mut self.crumbs, bytes) {
-            *self.shared.entry(address - address % BLOCK).or_insert(0) += bytes;
+        if let Some(address) = self.shared.values_mut().find_map(|holes| take(holes, bytes)) {
             return Some(Placed { address, bytes, taken: 0 });
         }
         let block = take(&mut self.holes, BLOCK)?;
-        self.shared.insert(block, bytes);
-        give(&mut self.crumbs, block + bytes, BLOCK - bytes);
+        self.shared.insert(block, BTreeMap::from([(block + bytes, BLOCK - bytes)]));
         Some(Placed { address: block, bytes, taken: BLOCK })
     }
 
@@ -126,14 +122,12 @@ impl AddressSpace {
             return bytes;
         }
         let block = address - address % BLOCK;
-        give(&mut self.crumbs, address, bytes);
-        let Some(used) = self.shared.get_mut(&block) else { return 0 };
-        *used = used.saturating_sub(bytes);
-        if *used > 0 {
+        let Some(holes) = self.shared.get_mut(&block) else { return 0 };
+        give(holes, address, bytes);
+        if holes.get(&block) != Some(&BLOCK) {
             return 0;
         }
         self.shared.remove(&block);
-        carve(&mut self.crumbs, block, BLOCK);
         give(&mut self.holes, block, BLOCK);
         BLOCK
     }
@@ -176,21 +170,6 @@ fn give(holes: &mut BTreeMap<u64, u64>, base: u64, bytes: u64) {
         bytes += len;
     }
     holes.insert(base, bytes);
-}
-
-/// Removes `[base, base + bytes)` from the holes, which covers it entirely, keeping what lies around it.
-fn carve(holes: &mut BTreeMap<u64, u64>, base: u64, bytes: u64) {
-    let Some((&hole, &len)) = holes.range(..=base).next_back() else { return };
-    if hole + len < base + bytes {
-        return;
-    }
-    holes.remove(&hole);
-    if base > hole {
-        holes.insert(hole, base - hole);
-    }
-    if hole + len > base + bytes {
-        holes.insert(base + bytes, hole + len - base - bytes);
-    }
 }
 
 #[cfg(test)]

@@ -139,8 +139,14 @@ fn unmake(driver: &Driver, handle: Handle) -> Result<(), Error> {
     if core.contexts.iter().any(|(_, c)| c.device == context.device) {
         return Ok(());
     }
+    crate::pool::forget_device(&mut core, context.device);
     for range in core.ranges.of_device(context.device) {
         crate::memory::drop_range(&mut core, range);
+    }
+    core.mapped.clear();
+    core.physical.remove_if(|physical| physical.device == context.device);
+    if let Some(space) = core.devices[context.device].space.as_mut() {
+        space.reset();
     }
     driver.ask(Message::ContextClose, &[gpu as u64]).map(|_| ())
 }

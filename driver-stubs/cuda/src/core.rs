@@ -144,8 +144,8 @@ pub struct Core {
     pub functions: Arena<Function>,
     pub graphs: Arena<Graph>,
     pub execs: Arena<Exec>,
-    pub pools: Arena<crate::memory::Pool>,
-    pub physical: Arena<crate::memory::Physical>,
+    pub pools: Arena<crate::pool::Pool>,
+    pub physical: Arena<crate::virtual_memory::Physical>,
     pub ranges: Ranges,
     /// Virtual memory mappings: base address to physical memory.
     pub mapped: std::collections::BTreeMap<u64, Handle>,

@@ -1,7 +1,8 @@
 //! libcuda.so.1: contexts, streams, memory and launches of one process. It alone owns in-process state; the other
 //! stubs take it from the private table (`ghost-table`). Nothing is computed; it never prints.
 //!
-//! - `rows` by area: [`init`], [`device`], [`context`], [`stream`], [`event`], [`memory`], [`copy`], [`pointer`],
+//! - `rows` by area: [`init`], [`device`], [`context`], [`stream`], [`event`], [`memory`], [`pool`],
+//!   [`virtual_memory`], [`copy`], [`pointer`],
 //!   [`module`], [`launch`], [`host`], [`graph`], [`tensor`], [`entry`], [`rest`]
 //! - [`driver`]: attach, and the one lock around [`core`]
 //! - [`core`]: what exists in this process; [`queue`]: when work starts and ends
@@ -26,6 +27,7 @@ pub mod launch;
 pub mod memory;
 pub mod module;
 pub mod pointer;
+pub mod pool;
 pub mod price;
 pub mod queue;
 pub mod ranges;
@@ -34,6 +36,7 @@ pub mod small;
 pub mod stream;
 pub mod table;
 pub mod tensor;
+pub mod virtual_memory;
 pub mod visible;
 
 pub use error::Error;
@@ -51,6 +54,8 @@ pub static TABLE: ghost_abi::Table = &[
     stream::ROWS,
     event::ROWS,
     memory::ROWS,
+    pool::ROWS,
+    virtual_memory::ROWS,
     copy::ROWS,
     pointer::ROWS,
     module::ROWS,

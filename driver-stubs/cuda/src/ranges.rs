@@ -80,9 +80,17 @@ impl Ranges {
 /// Where device memory of one device lies: first fit over a list of holes.
 #[derive(Debug)]
 pub struct AddressSpace {
+    base: u64,
+    span: u64,
     holes: BTreeMap<u64, u64>,
     /// Blocks that small allocations share, each with its own holes.
     shared: BTreeMap<u64, BTreeMap<u64, u64>>,
+}
+
+/// What an allocation of `bytes` really takes.
+pub fn rounded(bytes: u64) -> Option<u64> {
+    let bytes = bytes.max(1).checked_next_multiple_of(ALIGN)?;
+    if bytes >= BLOCK / 2 { bytes.checked_next_multiple_of(BLOCK) } else { Some(bytes) }
 }
 
 /// An allocation: where, how much it really takes, and how many bytes of blocks were taken for it.
@@ -96,7 +104,12 @@ pub struct Placed {
 
 impl AddressSpace {
     pub fn new(base: u64, span: u64) -> AddressSpace {
-        AddressSpace { holes: BTreeMap::from([(base, span)]), shared: BTreeMap::new() }
+        AddressSpace { base, span, holes: BTreeMap::from([(base, span)]), shared: BTreeMap::new() }
+    }
+
+    /// As new: everything placed is gone.
+    pub fn reset(&mut self) {
+        *self = AddressSpace::new(self.base, self.span);
     }
 
     /// Finds room for `bytes`; half a block and more gets blocks of its own.

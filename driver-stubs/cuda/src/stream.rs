@@ -273,6 +273,7 @@ pub fn wait(driver: &Driver, stream: Handle) -> Result<(), Error> {
         let moment = driver.core().end_of(stream)?;
         driver.wait_for(&moment)?;
         if matches!(moment, Moment::Known(_)) {
+            crate::pool::release_surplus(driver, &mut driver.core())?;
             return driver.faults();
         }
     }

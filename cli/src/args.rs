@@ -11,8 +11,7 @@ use ghost_model::{GpuIndex, GpuLocation, LinkIndex, PartitionId, PowerAction, Tr
 #[derive(Debug, Parser)]
 #[command(name = "ghostrack", version, after_help = OVERVIEW)]
 pub struct Arguments {
-    /// Run directory of the rack [default: $GHOSTRACK_RUN_DIR, else /run/ghostrack for root,
-    /// $XDG_RUNTIME_DIR/ghostrack or /tmp/ghostrack-UID for others]
+    /// Run directory of the rack [default: $GHOSTRACK_RUN_DIR, else as `ghostrack --help` says]
     #[arg(long, global = true, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     #[command(subcommand)]
@@ -25,6 +24,8 @@ const OVERVIEW: &str = "Examples:
   ghostrack run --tray 1 -- nvidia-smi
   ghostrack status
   ghostrack down
+Run directory: --run-dir, else $GHOSTRACK_RUN_DIR, else /run/ghostrack for root, and for others
+$XDG_RUNTIME_DIR/ghostrack or /tmp/ghostrack-UID. Who has no rack of his own uses root's, if one is up.
 Exit codes: 0 done, 1 failed, 2 wrong usage; `run` gives the command's own.";
 
 #[derive(Debug, Subcommand)]
@@ -48,7 +49,7 @@ Processes that still use the GPUs are counted; their CUDA calls fail from then o
     /// List functions that programs called and that are not implemented
     #[command(after_help = "Examples:
   ghostrack missing
-Lines are: count, library, function. Without a rack that is up, they are those of the last `ghostrack run`.")]
+Lines are: count, library, function; most called first. Without a rack that is up, they are those of the last `ghostrack run`.")]
     Missing,
     /// Switch a tray on, off, or off and on
     Power(Power),
@@ -163,6 +164,7 @@ pub struct Power {
     /// Tray by index or name
     #[arg(long, value_name = "N")]
     pub tray: String,
+    /// What to do
     #[arg(value_enum)]
     pub action: Action,
     /// Do not ask ghostd to end, kill it
@@ -216,6 +218,7 @@ pub struct SetLink {
     /// Link of the GPU, from 0
     #[arg(long, value_name = "L", value_parser = |text: &str| text.parse().map(LinkIndex))]
     pub link: LinkIndex,
+    /// What becomes of it
     #[arg(value_enum)]
     pub state: LinkAction,
     /// What breaks, with `fault`
@@ -257,28 +260,36 @@ pub struct SetPartition {
 pub enum PartitionChange {
     /// Make a partition of GPUs that are in none
     Create {
+        /// From 1 to 32765
         #[arg(value_parser = partition)]
         id: PartitionId,
+        /// What it is called
         name: String,
+        /// Its GPUs, such as 0:3
         #[arg(value_parser = location, value_name = "TRAY:GPU")]
         gpus: Vec<GpuLocation>,
     },
     /// Delete a partition; its GPUs are then in none
     Delete {
+        /// From 1 to 32766
         #[arg(value_parser = partition)]
         id: PartitionId,
     },
     /// Put GPUs that are in none into a partition
     Add {
+        /// From 1 to 32766
         #[arg(value_parser = partition)]
         id: PartitionId,
+        /// GPUs, such as 0:3
         #[arg(value_parser = location, value_name = "TRAY:GPU", required = true)]
         gpus: Vec<GpuLocation>,
     },
     /// Take GPUs out of a partition
     Remove {
+        /// From 1 to 32766
         #[arg(value_parser = partition)]
         id: PartitionId,
+        /// GPUs, such as 0:3
         #[arg(value_parser = location, value_name = "TRAY:GPU", required = true)]
         gpus: Vec<GpuLocation>,
     },
@@ -290,6 +301,7 @@ pub enum PartitionChange {
         /// GPU of the tray, from 0
         #[arg(long, value_name = "G", value_parser = |text: &str| text.parse().map(GpuIndex))]
         gpu: GpuIndex,
+        /// The clique's number
         clique: u32,
     },
 }

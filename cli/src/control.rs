@@ -2,6 +2,7 @@
 //! It prints nothing; what came of it is the caller's to tell.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
@@ -32,7 +33,10 @@ impl Control {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
                 Ok(None)
             }
-            Err(error) => Err(error).with_context(|| format!("{}: cannot connect", socket.display())),
+            Err(error) => Err(error).with_context(|| {
+                let uid = std::fs::metadata(run_dir.path()).map_or(0, |facts| facts.uid());
+                format!("{}: only root and user {uid}, who started this rack, may do that", socket.display())
+            }),
         }
     }
 

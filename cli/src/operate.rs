@@ -113,12 +113,17 @@ fn tell(tray: &str, events: &Value) -> usize {
 pub fn log(args: &Log, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let found = Found::needed(run_dir)?;
     let only = args.tray.as_deref().map(|tray| found.tray(tray)).transpose()?;
+    let mut any = false;
     for (index, tray) in found.rack.trays.iter().enumerate().filter(|(index, _)| only.is_none_or(|only| only == *index))
     {
         for file in ["xid.log.2", "xid.log.1", "xid.log"] {
             let text = std::fs::read_to_string(found.tray_dir(index).join("log").join(file)).unwrap_or_default();
+            any |= !text.is_empty();
             text.lines().for_each(|line| say::out!("{}: {line}", tray.name));
         }
+    }
+    if !any {
+        say::note!("no Xid was reported");
     }
     Ok(ExitCode::SUCCESS)
 }

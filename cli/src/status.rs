@@ -84,7 +84,7 @@ fn as_table(rack: &RackState, told: &[Value]) -> String {
     out
 }
 
-const HEAD: [&str; 9] = ["tray", "name", "state", "gpu", "util", "memory", "power", "temp", "links"];
+const HEAD: [&str; 10] = ["tray", "name", "state", "gpu", "util", "memory", "power", "temp", "links", "holders"];
 
 fn rows_of(tray: &TrayState, status: &TrayStatus) -> Vec<[String; HEAD.len()]> {
     let phase = phase(tray.phase);
@@ -93,10 +93,11 @@ fn rows_of(tray: &TrayState, status: &TrayStatus) -> Vec<[String; HEAD.len()]> {
         [row[0], row[1], row[2]] = [tray.tray.to_string(), tray.name.clone(), phase.to_owned()];
         return vec![row];
     }
-    status.gpus.iter().map(|gpu| gpu_row(tray, phase, gpu)).collect()
+    let holders = |index| status.holders.iter().filter(|holder| holder.gpu == index).count();
+    status.gpus.iter().map(|gpu| gpu_row(tray, phase, gpu, holders(gpu.index))).collect()
 }
 
-fn gpu_row(tray: &TrayState, phase: &str, gpu: &GpuStatus) -> [String; HEAD.len()] {
+fn gpu_row(tray: &TrayState, phase: &str, gpu: &GpuStatus, holders: usize) -> [String; HEAD.len()] {
     const MIB: u64 = 1 << 20;
     [
         tray.tray.to_string(),
@@ -108,6 +109,7 @@ fn gpu_row(tray: &TrayState, phase: &str, gpu: &GpuStatus) -> [String; HEAD.len(
         format!("{} W", gpu.power_milliwatts / 1000),
         format!("{} C", gpu.temperature_millicelsius / 1000),
         format!("{}/{}", gpu.links_up, gpu.links.len()),
+        holders.to_string(),
     ]
 }
 

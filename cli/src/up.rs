@@ -39,7 +39,15 @@ pub fn up(args: &Up, run_dir: &RunDir) -> anyhow::Result<ExitCode> {
     let followed = control.follow(|rack| progress.as_mut().is_some_and(|progress| progress.show(rack)));
     drop(progress);
     match (followed, &started) {
-        (Ok(rack), _) => report(&rack, started.is_some(), &parts),
+        (Ok(rack), _) => {
+            report(&rack, started.is_some(), &parts);
+            if std::fs::read_to_string(run_dir.rack_file()).is_ok_and(|text| text != source.text) {
+                say::out!(
+                    "note:   it is not the rack of {}: `ghostrack down` makes room for that",
+                    args.rack.display()
+                );
+            }
+        }
         (Err(error), Some(_)) => {
             // A rack that cannot come up is not left half there.
             if let Ok(Some(mut control)) = Control::connect(run_dir) {

@@ -19,7 +19,10 @@ pub struct Client {
     pub stream: UnixStream,
     input: Vec<u8>,
     pub waits: Option<Wait>,
-    pub gone: bool,
+    /// It has said all it will; it may still listen.
+    pub ended: bool,
+    /// It does not listen either.
+    gone: bool,
 }
 
 /// What an answer waits for.
@@ -36,7 +39,7 @@ pub enum Wait {
 impl Client {
     pub fn new(stream: UnixStream) -> io::Result<Client> {
         stream.set_nonblocking(true)?;
-        Ok(Client { stream, input: Vec::new(), waits: None, gone: false })
+        Ok(Client { stream, input: Vec::new(), waits: None, ended: false, gone: false })
     }
 
     /// The next question, if a whole line is there.
@@ -54,9 +57,15 @@ impl Client {
                 Ok(n) if n > 0 && self.input.len() <= LONGEST => self.input.extend_from_slice(&buffer[..n]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) => return self.ended = true,
                 Ok(_) | Err(_) => return self.gone = true,
             }
         }
+    }
+
+    /// Nothing more to say to it.
+    pub fn is_done(&self) -> bool {
+        self.gone || (self.ended && self.waits.is_none())
     }
 
     pub fn tell(&mut self, answer: &Answer) {

@@ -122,7 +122,7 @@ impl Supervisor {
         let starts: Vec<_> = self.trays.iter().map(|tray| tray.starts).collect();
         let failures: Vec<_> = self.trays.iter().map(|tray| tray.failures).collect();
         self.clients.iter_mut().for_each(|client| client.answer_if_due(&state, &starts, &failures));
-        self.clients.retain(|client| !client.gone);
+        self.clients.retain(|client| !client.is_done());
     }
 
     fn state(&self) -> RackState {
@@ -138,7 +138,7 @@ impl Supervisor {
     fn wait(&self) -> anyhow::Result<()> {
         let fixed = [self.listener.as_fd(), self.signals.as_fd()];
         let lifeline = self.lifeline.as_ref().map(AsFd::as_fd);
-        let clients = self.clients.iter().map(|client| client.stream.as_fd());
+        let clients = self.clients.iter().filter(|client| !client.ended).map(|client| client.stream.as_fd());
         let trays = self.trays.iter().flat_map(Tray::descriptors);
         let all: Vec<BorrowedFd<'_>> = fixed.into_iter().chain(lifeline).chain(clients).chain(trays).collect();
         let mut polled: Vec<_> = all.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();

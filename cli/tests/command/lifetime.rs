@@ -40,6 +40,7 @@ fn a_rack_that_is_up_already_is_left_as_it_is() {
     home.must(&["up"]);
     let before = home.pids();
     assert!(home.must(&["up"]).out.contains("is up already"));
+    assert!(home.must(&["up", "--rack", "nvl72"]).out.contains("it is not the rack of nvl72"));
     assert_eq!(home.pids(), before);
 }
 

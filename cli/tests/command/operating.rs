@@ -1,5 +1,13 @@
 //! `power`, `set` and `status`: what an operator changes shows, and what cannot be is refused.
 
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use ghost_engine::client::Client;
+use ghost_engine::place::Place;
+use ghost_engine::wire::{Frame, Message, Role};
+
 use crate::harness::{Home, is_running};
 
 #[test]
@@ -68,4 +76,32 @@ fn the_table_names_every_tray_and_gpu() {
     let table = home.must(&["status"]).out;
     assert_eq!(table.lines().filter(|line| line.contains("18/18")).count(), 8, "{table}");
     assert!(table.contains("rung: plain tree"), "{table}");
+}
+
+#[test]
+fn an_xid_is_in_the_log_of_its_tray() {
+    let home = Home::new();
+    home.must(&["up"]);
+    assert_eq!(home.must(&["log"]).out, "");
+    let tray = home.run_dir().join("tray-1");
+    let place = Place { socket: tray.join("ghostd.sock"), dev_root: tray.join("dev") };
+    let operator = Client::attach(place, Role::Operator).unwrap();
+    let xid = r#"{"change":"xid","gpu":2,"code":94,"pid":null,"time_ns":0}"#;
+    operator.ask(Frame::ask(Message::Apply, &[]).with_data(xid)).unwrap();
+    let log = home.must(&["log"]).out;
+    assert!(log.starts_with("tray-1: ") && log.contains("NVRM: Xid (PCI:0018:01:00): 94"), "{log}");
+    assert_eq!(home.must(&["log", "--tray", "0"]).out, "");
+}
+
+#[test]
+fn a_bmc_that_says_one_line_and_closes_gets_its_answer_when_the_tray_is_so() {
+    let home = Home::new();
+    home.must(&["up"]);
+    let mut bmc = UnixStream::connect(home.run_dir().join("rack.sock")).unwrap();
+    bmc.write_all(b"{\"ask\":\"power\",\"tray\":0,\"action\":\"off\"}\n").unwrap();
+    bmc.shutdown(Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    bmc.read_to_string(&mut answer).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!((&answer["ok"], &answer["rack"]["trays"][0]["phase"]), (&true.into(), &"off".into()));
 }

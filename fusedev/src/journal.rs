@@ -44,12 +44,9 @@ impl Journal {
         let beside = self.path.with_extension("json.new");
         let mut file = File::create(&beside)?;
         let text = serde_json::to_vec(&written).map_err(io::Error::other)?;
-        file.write_all(&text)
-            .and_then(|()| file.sync_data())
-            .and_then(|()| fs::rename(&beside, &self.path))
-            .inspect_err(|_| {
-                let _ = fs::remove_file(&beside);
-            })
+        // No sync: it guards against a killed ghostd, not against a host that loses power, and changes come in bursts.
+        let replaced = file.write_all(&text).and_then(|()| fs::rename(&beside, &self.path));
+        replaced.inspect_err(|_| drop(fs::remove_file(&beside)))
     }
 
     /// Brings back what was saved for this tray; a tray that was off is switched on, as its ghostd runs again.

@@ -40,6 +40,11 @@ impl Limits {
         scale(u64::from(self.power_milliwatts), self.elapsed_ns, 1000)
     }
 
+    /// What one adapter carries one way.
+    pub fn hca_bytes(&self) -> u64 {
+        self.bytes(self.hca_bytes_per_second)
+    }
+
     fn bytes(&self, per_second: u64) -> u64 {
         scale(per_second, self.elapsed_ns, 1_000_000_000)
     }
@@ -62,7 +67,7 @@ impl Meter {
         let last = std::mem::replace(&mut self.seen, total);
         let link = limits.bytes(limits.link_bytes_per_second);
         let pcie = limits.bytes(limits.pcie_bytes_per_second);
-        let hca = limits.bytes(limits.hca_bytes_per_second);
+        let hca = limits.hca_bytes();
         Use {
             compute_ns: delta(total.compute_ns, last.compute_ns, limits.elapsed_ns),
             memory_ns: delta(total.memory_ns, last.memory_ns, limits.elapsed_ns),

@@ -194,7 +194,10 @@ pub struct ProcessTelemetry {
 
 impl Default for ProcessTelemetry {
     fn default() -> ProcessTelemetry {
-        ProcessTelemetry { meter: Meter::default(), window: Window::new(SAMPLE_PERIOD_NS) }
+        let mut window = Window::new(SAMPLE_PERIOD_NS);
+        // It did nothing before it came; without that its first moments would weigh more than those of the others.
+        window.push(SAMPLE_PERIOD_NS, [0, 0]);
+        ProcessTelemetry { meter: Meter::default(), window }
     }
 }
 

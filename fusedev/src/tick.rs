@@ -1,6 +1,6 @@
 //! What happens at every beat: pages are read, clamped, shared out and shown. Part of the tray; it sends nothing.
 
-use ghost_engine::layout::{Facts, GpuFacts, MAX_GPUS, MAX_PROCESSES, ProcessFacts, SAMPLE_RING, Sample};
+use ghost_engine::layout::{Facts, GpuFacts, MAX_GPUS, MAX_HCAS, MAX_PROCESSES, ProcessFacts, SAMPLE_RING, Sample};
 
 use crate::hardware::Hardware;
 use crate::ledger::HolderId;
@@ -35,7 +35,7 @@ impl Tray {
                 sample(at_us, shown);
             }
             show_modules(hardware, facts);
-            count_hca_bytes(&totals, facts);
+            count_hca_bytes(&totals, limits.hca_bytes(), facts);
         });
         self.publish_holders();
         self.watch_busy(now_ns);
@@ -143,12 +143,14 @@ fn count_link_bytes(used: &Use, shown: &mut GpuFacts) {
     }
 }
 
-fn count_hca_bytes(totals: &[Use], facts: &mut Facts) {
+/// Adapters belong to the tray: what all GPUs send through one is no more than it carries.
+fn count_hca_bytes(totals: &[Use], most: u64, facts: &mut Facts) {
     for (i, hca) in facts.hcas.iter_mut().enumerate() {
-        for used in totals {
-            hca.tx_bytes = hca.tx_bytes.wrapping_add(used.hca_tx_bytes[i]);
-            hca.rx_bytes = hca.rx_bytes.wrapping_add(used.hca_rx_bytes[i]);
-        }
+        let sum = |bytes: fn(&Use) -> &[u64; MAX_HCAS]| {
+            totals.iter().map(|used| bytes(used)[i]).fold(0, u64::saturating_add).min(most)
+        };
+        hca.tx_bytes = hca.tx_bytes.wrapping_add(sum(|used| &used.hca_tx_bytes));
+        hca.rx_bytes = hca.rx_bytes.wrapping_add(sum(|used| &used.hca_rx_bytes));
     }
 }
 

@@ -30,10 +30,17 @@ fn a_busy_process_shows_in_every_instrument_and_is_gone_after_its_end() {
 fn two_busy_processes_share_one_gpu() {
     let daemon = Daemon::start();
     let reader = daemon.attach(Role::Reader);
-    let _first = play("hold", &daemon);
-    assert_eq!(reader.facts().live(0).busy_holders, 0);
-    drop(_first);
-    until("memory back", || reader.facts().live(0).memory_used_bytes == 0);
-    let _one = play("compute", &daemon);
+    let first = play("compute lightly", &daemon);
     until("one", || reader.facts().live(0).busy_holders == 1);
+    let mut second = play("compute lightly", &daemon);
+    until("two", || reader.facts().live(0).busy_holders == 2);
+    until("shares", || {
+        let listed = reader.facts().processes(0);
+        let shares: Vec<u32> = listed.iter().map(|p| p.gpu_utilization).collect();
+        assert!(shares.iter().sum::<u32>() <= 101, "{shares:?}");
+        shares.len() == 2 && shares.iter().all(|share| *share >= 30) && reader.facts().live(0).gpu_utilization > 80
+    });
+    second.kill();
+    until("one again", || reader.facts().live(0).busy_holders == 1 && reader.facts().processes(0).len() == 1);
+    assert_eq!(reader.facts().processes(0)[0].pid, first.pid());
 }

@@ -113,7 +113,8 @@ fn remap(device: Device, id: u32) -> Field {
 }
 
 fn link(device: Device, id: u32, scope: u32) -> Field {
-    let speed = |link: u32| device.link(link).map(|link| Unsigned(if link.up != 0 { link.speed_mbps } else { 0 }));
+    let speed =
+        |link: u32| device.link(link).map(|link| Unsigned(if link.up != 0 { line_rate(link.speed_mbps) } else { 0 }));
     match id {
         84..=89 => speed(id - 84),
         90 => speed(0),
@@ -127,6 +128,12 @@ fn link(device: Device, id: u32, scope: u32) -> Field {
         204 => traffic(device, scope, false).map(Long),
         _ => one_link(device, id, scope),
     }
+}
+
+/// Megabytes a second on the wire: what a link carries, and its error correction (257/256 x 544/514 = 17/16). A GB200
+/// shows 53125 where 50000 can be used.
+fn line_rate(megabytes_per_second: u32) -> u32 {
+    (u64::from(megabytes_per_second) * 17 / 16) as u32
 }
 
 /// Bytes sent or received over one link or all of them.

@@ -31,7 +31,7 @@ pub fn idle(facts: &mut Facts, profile: &Profile) {
         (gpu.fabric.cluster_uuid, gpu.fabric.clique, gpu.fabric.state) = ([9; 16], 32766, 3);
         (gpu.fabric.health_mask, gpu.fabric.health_summary) = (0b1010_1010, 1);
         for link in &mut gpu.links {
-            (link.up, link.admin_up, link.far_end_up, link.speed_mbps) = (1, 1, 1, 53_125);
+            (link.up, link.admin_up, link.far_end_up, link.speed_mbps) = (1, 1, 1, 50_000);
         }
     }
 }

@@ -117,6 +117,11 @@ fn reserve(ordinal: usize) -> Result<u64, Error> {
         if got != libc::MAP_FAILED {
             // SAFETY: the range was just mapped by us.
             unsafe { libc::madvise(got, len, libc::MADV_DONTDUMP) };
+            let known = crate::small::DEVICE_RANGE;
+            if !known.contains(&(got as u64)) {
+                // Elsewhere than usual: pointers are recognised over the whole user space from now on.
+                crate::small::set_device_range(known.start.min(got as u64)..known.end.max(got as u64 + len as u64));
+            }
             return Ok(got as u64);
         }
     }

@@ -61,7 +61,7 @@ ghost_abi::rows! { Cuda;
 }
 
 /// Copies up to this size keep their bytes; longer ones are timed and read back zero.
-pub const KEEP_BYTES: u64 = 1 << 20;
+pub const KEEP_BYTES: u64 = crate::small::OPERATION_LIMIT_BYTES;
 
 /// `CUDA_MEMCPY2D` of the driver API.
 #[derive(Clone, Copy, Debug)]

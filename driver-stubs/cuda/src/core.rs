@@ -146,6 +146,7 @@ pub struct Core {
     pub execs: Arena<Exec>,
     pub pools: Arena<crate::pool::Pool>,
     pub physical: Arena<crate::virtual_memory::Physical>,
+    pub loggers: Arena<crate::logs::Callback>,
     pub ranges: Ranges,
     /// Virtual memory mappings: base address to physical memory.
     pub mapped: std::collections::BTreeMap<u64, Handle>,
@@ -171,6 +172,7 @@ impl Core {
             execs: Arena::new(Kind::GraphExec),
             pools: Arena::new(Kind::Pool),
             physical: Arena::new(Kind::Allocation),
+            loggers: Arena::new(Kind::Logger),
             ranges: Ranges::default(),
             mapped: std::collections::BTreeMap::new(),
             store: Store::default(),

@@ -3,7 +3,8 @@
 //!
 //! - `rows` by area: [`init`], [`device`], [`context`], [`stream`], [`event`], [`memory`], [`pool`],
 //!   [`virtual_memory`], [`copy`], [`pointer`],
-//!   [`module`], [`launch`], [`host`], [`graph`], [`tensor`], [`entry`], [`rest`]
+//!   [`module`], [`launch`], [`host`], [`graph`], [`tensor`],
+//!   [`logs`], [`entry`], [`rest`]
 //! - [`driver`]: attach, and the one lock around [`core`]
 //! - [`core`]: what exists in this process; [`queue`]: when work starts and ends
 //! - [`arena`], [`ranges`]: handles and addresses
@@ -24,6 +25,7 @@ pub mod graph;
 pub mod host;
 pub mod init;
 pub mod launch;
+pub mod logs;
 pub mod memory;
 pub mod module;
 pub mod pointer;
@@ -63,6 +65,7 @@ pub static TABLE: ghost_abi::Table = &[
     host::ROWS,
     graph::ROWS,
     tensor::ROWS,
+    logs::ROWS,
     entry::ROWS,
     rest::ABSENT,
 ];

@@ -189,11 +189,6 @@ ghost_abi::absent! { Cuda;
     cuLinkCreate
     cuLinkCreate_v2
     cuLinkDestroy
-    cuLogsCurrent
-    cuLogsDumpToFile
-    cuLogsDumpToMemory
-    cuLogsRegisterCallback
-    cuLogsUnregisterCallback
     cuMemAdvise
     cuMemAdvise_v2
     cuMemAlloc

@@ -3,6 +3,7 @@
 
 use crate::fields::Field;
 use crate::query::{self, AppField, Format};
+use crate::set::Setting;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub enum Task {
     QueryGpu(Vec<&'static Field>, Format),
     QueryApps(Vec<(&'static str, AppField)>, Format),
     Report { xml: bool },
+    Set(Setting),
 }
 
 /// The task and what holds for every task.
@@ -41,6 +43,7 @@ struct Words {
     query: bool,
     xml: bool,
     version: bool,
+    setting: Option<Setting>,
     query_gpu: Option<String>,
     query_apps: Option<String>,
     format: Option<String>,
@@ -84,6 +87,10 @@ pub fn parse(arguments: &[String]) -> Result<Request, Refused> {
                     .or_else(|| rest.next_if(|next| !next.starts_with('-')).map(str::to_owned));
                 words.every_ms = Some(interval(name, given.as_deref())?);
             }
+            option if Setting::takes_value(option).is_some() => {
+                let given = if Setting::takes_value(option) == Some(true) { value() } else { None };
+                words.setting = Some(setting(option, given.as_deref())?);
+            }
             _ => {
                 return Err(refused(
                     format!("ERROR: Option {word} is not recognized. Please run 'nvidia-smi -h'.\n"),
@@ -109,6 +116,12 @@ fn list(text: &str) -> Vec<String> {
 
 fn needs_value(name: &str) -> Refused {
     refused(format!("ERROR: Option {name} requires an argument. {SEE_HELP}\n"), 2)
+}
+
+fn setting(option: &str, given: Option<&str>) -> Result<Setting, Refused> {
+    let shown = given.unwrap_or_default();
+    Setting::parse(option, given)
+        .ok_or_else(|| refused(format!("ERROR: Option {option}: `{shown}` is no value for it. {SEE_HELP}\n"), 2))
 }
 
 fn interval(name: &str, given: Option<&str>) -> Result<u64, Refused> {
@@ -138,6 +151,7 @@ fn decide(mut words: Words) -> Result<Request, Refused> {
         (Some(names), _) => Task::QueryGpu(query::gpu_fields(&names).map_err(unknown_field)?, format(&words)?),
         (_, Some(names)) => Task::QueryApps(query::app_fields(&names).map_err(unknown_field)?, format(&words)?),
         _ if words.version => Task::Version,
+        _ if words.setting.is_some() => words.setting.map_or(Task::Summary, Task::Set),
         _ if words.list => Task::List,
         _ if words.query => Task::Report { xml: words.xml },
         _ => Task::Summary,
@@ -173,6 +187,13 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
           --help-query-compute-apps
                                 Properties of --query-compute-apps.
           --format=             csv, with noheader and nounits as wanted.
+
+    -pl,  --power-limit=        Set the power limit in watts.
+    -pm,  --persistence-mode=   Set persistence mode: 0, 1.
+    -lgc, --lock-gpu-clocks=    Hold SM clocks in a range: MIN[,MAX] in MHz.
+    -rgc, --reset-gpu-clocks    Free SM clocks.
+    -c,   --compute-mode=       Set compute mode: DEFAULT, EXCLUSIVE_PROCESS, PROHIBITED or its number.
+    -e,   --ecc-config=         Set ECC mode, in force after the next reset: 0, 1.
 
     -i,   --id=                 Target specific GPUs: index, UUID or PCI address, separated by commas.
     -f,   --filename=           Log to a file, rather than to stdout.

@@ -7,6 +7,7 @@ mod fields;
 mod nvml;
 mod query;
 mod report;
+mod set;
 mod summary;
 mod time;
 
@@ -158,6 +159,7 @@ fn shown(nvml: &Nvml, task: &Task, gpus: &[Gpu<'_>], first: bool) -> Round {
             fine(gpus.iter().fold(header, |text, gpu| text + &query::app_rows(gpu, fields, *format)))
         }
         Task::Report { xml } => report(nvml, gpus, *xml),
+        Task::Set(setting) => change(*setting, gpus),
         _ => table(nvml, gpus),
     }
 }
@@ -166,6 +168,22 @@ fn table(nvml: &Nvml, gpus: &[Gpu<'_>]) -> Round {
     let rows: Vec<_> = gpus.iter().map(summary::Row::read).collect();
     let drawn = summary::draw(&time::long(), &driver_version(nvml), &cuda_version(nvml), &rows);
     Round { text: drawn.text, code: drawn.failure.as_ref().map_or(0, exit_code) }
+}
+
+/// The first GPU that refuses ends it.
+fn change(setting: set::Setting, gpus: &[Gpu<'_>]) -> Round {
+    let mut text = String::new();
+    for gpu in gpus {
+        let bus_id = fields::find("pci.bus_id").map_or_else(String::new, |field| cell::line(&field.read(gpu), ""));
+        match setting.apply(gpu, &bus_id) {
+            Ok(line) => text += &line,
+            Err((line, failure)) => {
+                text += &format!("{line}Terminating early due to previous errors.\n");
+                return Round { text, code: exit_code(&failure) };
+            }
+        }
+    }
+    Round { text: text + setting.epilogue(), code: 0 }
 }
 
 fn driver_version(nvml: &Nvml) -> String {

@@ -325,6 +325,19 @@ impl Gpu<'_> {
         }
     }
 
+    /// A function of the GPU alone.
+    pub fn say(&self, name: &CStr) -> Result<()> {
+        call!(self.nvml, name, self.handle => Handle)
+    }
+
+    pub fn set(&self, name: &CStr, value: u32) -> Result<()> {
+        call!(self.nvml, name, self.handle => Handle, value => u32)
+    }
+
+    pub fn set_pair(&self, name: &CStr, one: u32, other: u32) -> Result<()> {
+        call!(self.nvml, name, self.handle => Handle, one => u32, other => u32)
+    }
+
     /// A text of a slot that takes the GPU, a buffer and its size.
     pub fn slot_text(&self, slot: usize, bytes: u32) -> Result<String> {
         let address = self.nvml.slot(slot)?;

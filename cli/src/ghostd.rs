@@ -2,6 +2,7 @@
 //! It knows the tray's words only as far as the command shows them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use ghost_engine::client::{Client, Failure};
@@ -10,6 +11,9 @@ use ghost_engine::wire::{Frame, Message, Role};
 use ghost_model::Change;
 use serde::Deserialize;
 use serde_json::Value;
+
+/// How long a status may take on a machine that can hardly keep up.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection to one tray's ghostd.
 #[derive(Debug)]
@@ -114,4 +118,17 @@ pub fn of_tray(directory: &Path, name: &str) -> anyhow::Result<Ghostd> {
         Ok(ghostd) => Ok(ghostd),
         Err(error) => bail!("{name}: {error:#}"),
     }
+}
+
+/// The status of a tray, or none if its ghostd does not answer soon: one that hangs must not hang those who look.
+pub fn status_soon(directory: &Path) -> Option<Value> {
+    let (send, receive) = std::sync::mpsc::channel();
+    let directory = directory.to_owned();
+    std::thread::spawn(move || send.send(Ghostd::connect(&directory).and_then(|ghostd| ghostd.status_json())));
+    receive.recv_timeout(PATIENCE).ok()?.ok()
+}
+
+/// As `status_soon`, in the command's own words.
+pub fn read_soon(directory: &Path) -> Option<TrayStatus> {
+    serde_json::from_value(status_soon(directory)?).ok()
 }

@@ -45,9 +45,11 @@ fn in_session(
     parts.libraries()?;
     let session = Session::open(&parts, wanted, run_dir)?;
     let ended = session.variables(&parts, wanted.gpus).and_then(|variables| {
-        let before = Noticed::now(&session);
+        let before = Noticed::now(&session).unwrap_or_default();
         let code = then(&session, &variables)?;
-        Noticed::now(&session).tell_since(&before);
+        if let Some(noticed) = Noticed::now(&session) {
+            noticed.tell_since(&before);
+        }
         Ok(code)
     });
     session.close();
@@ -62,15 +64,13 @@ struct Noticed {
 }
 
 impl Noticed {
-    /// Nothing if ghostd has been taken away meanwhile.
-    fn now(session: &Session) -> Noticed {
-        let Ok(ghostd) = session.ghostd() else {
-            return Noticed::default();
-        };
-        let status = ghostd.status().unwrap_or_default();
+    /// None if ghostd has been taken away meanwhile.
+    fn now(session: &Session) -> Option<Noticed> {
+        let ghostd = session.ghostd().ok()?;
+        let status = ghostd.status().ok()?;
         // A tray that has met nothing missing is not asked for the list.
-        let missing = if status.missing_count == 0 { String::new() } else { ghostd.missing().unwrap_or_default() };
-        Noticed { missing, status }
+        let missing = if status.missing_count == 0 { String::new() } else { ghostd.missing().ok()? };
+        Some(Noticed { missing, status })
     }
 
     fn tell_since(&self, before: &Noticed) {

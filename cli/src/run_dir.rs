@@ -35,7 +35,9 @@ impl RunDir {
     fn from(option: Option<&Path>, uid: u32, var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<RunDir> {
         let path_in = |name| var(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = option.map(Path::to_owned).or_else(|| path_in(RUN_DIR_VAR)) {
-            return Ok(RunDir { path: std::path::absolute(path)?, explicit: true });
+            let path = std::path::absolute(&path)
+                .map_err(|error| usage(format!("--run-dir {path:?}: {error}; expected a directory")))?;
+            return Ok(RunDir { path, explicit: true });
         }
         let runtime = path_in("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute());
         let path = match (uid, runtime) {

@@ -42,7 +42,7 @@ fn told(tray: &TrayState) -> Value {
     if tray.phase != Phase::Ready {
         return Value::Null;
     }
-    ghostd::of_tray(&tray.directory, &tray.name).and_then(|ghostd| ghostd.status_json()).unwrap_or_default()
+    ghostd::status_soon(&tray.directory).unwrap_or_default()
 }
 
 fn as_json(rack: &RackState, told: &[Value]) -> Value {
@@ -126,6 +126,9 @@ fn phase(phase: Phase) -> &'static str {
 /// What does not fit into a table: who uses the GPUs, and what went wrong.
 fn notes(tray: &TrayState, status: &TrayStatus) -> String {
     let mut out = String::new();
+    if tray.phase == Phase::Ready && status.gpus.is_empty() {
+        let _ = writeln!(out, "{}: its ghostd does not answer", tray.name);
+    }
     for holder in &status.holders {
         let _ = writeln!(out, "{} gpu {}: process {} ({})", tray.name, holder.gpu, holder.pid, holder.name);
     }

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 
 use crate::args::Up;
 use crate::control::{self, Control, Started};
-use crate::ghostd::{Ghostd, TrayStatus};
+use crate::ghostd::{self, TrayStatus};
 use crate::parts::Parts;
 use crate::protocol::{Ask, Phase, RackState};
 use crate::rack_source::Source;
@@ -88,7 +88,7 @@ fn report(rack: &RackState, new: bool, parts: &Parts) {
     let already = if new { "" } else { " already" };
     say::out!("rack {} is up{already}: {} trays, {gpus} GPUs", rack.name, rack.trays.len());
     let first = rack.trays.iter().find(|tray| tray.phase == Phase::Ready);
-    let status = first.and_then(|tray| Ghostd::connect(&tray.directory).ok()?.status().ok());
+    let status = first.and_then(|tray| ghostd::read_soon(&tray.directory));
     if let Some(status) = status {
         say::out!("rung:   {}", rung(&status));
     }
@@ -177,7 +177,7 @@ pub fn down(run_dir: &RunDir) -> anyhow::Result<ExitCode> {
 /// Different processes with a context on any tray.
 fn holders(rack: &RackState) -> usize {
     let ready = rack.trays.iter().filter(|tray| tray.phase == Phase::Ready);
-    let status = ready.filter_map(|tray| Ghostd::connect(&tray.directory).ok()?.status().ok());
+    let status = ready.filter_map(|tray| ghostd::read_soon(&tray.directory));
     status.flat_map(|status| status.holders).map(|holder| holder.pid).collect::<BTreeSet<_>>().len()
 }
 

@@ -44,7 +44,12 @@ impl Home {
 
     /// `ghostrack`, with an environment that is only this home's.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ghostrack"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_ghostrack")), arguments)
+    }
+
+    /// As `command`, for a copy of the program elsewhere.
+    pub fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(arguments).env_clear().stdin(Stdio::null());
         command.env("PATH", "/usr/bin:/bin").env("HOME", self.path()).env("XDG_RUNTIME_DIR", self.runtime());
         command.env("GHOSTRACK_RUN_DIR", self.run_dir()).env("GHOSTRACK_LIB_DIR", libraries());

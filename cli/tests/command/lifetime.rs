@@ -5,7 +5,7 @@ use std::fs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::harness::{Home, is_running, until};
+use crate::harness::{Home, Said, is_running, until};
 
 fn mentions(file: &str, what: &str) -> bool {
     fs::read_to_string(file).unwrap_or_default().contains(what)
@@ -131,4 +131,37 @@ fn a_run_directory_may_be_deep() {
     home.must(&["power", "--run-dir", deep, "--tray", "1", "cycle"]);
     home.must(&["down", "--run-dir", deep]);
     assert!(!std::path::Path::new(deep).exists());
+}
+
+/// A copy of the command with another ghostd beside it.
+fn with_ghostd(home: &Home, script: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let (command, ghostd) = (home.path().join("ghostrack"), home.path().join("ghostd"));
+    fs::copy(env!("CARGO_BIN_EXE_ghostrack"), &command).unwrap();
+    fs::write(&ghostd, script).unwrap();
+    fs::set_permissions(&ghostd, fs::Permissions::from_mode(0o755)).unwrap();
+    command
+}
+
+#[test]
+fn a_rack_whose_trays_do_not_come_up_says_why_and_leaves_nothing() {
+    let home = Home::new();
+    let command = with_ghostd(&home, "#!/bin/sh\necho no memory left >&2\nexit 3\n");
+    for arguments in [&["up"][..], &["run", "--", "true"]] {
+        let said = Said::from(home.command_of(&command, arguments).output().unwrap());
+        assert_eq!(said.code, Some(1), "{said:?}");
+        assert!(said.err.contains("does not come up: ghostd ended with exit code 3: no memory left"), "{said:?}");
+        assert!(!home.run_dir().exists() && crate::harness::is_empty(&home.runtime()), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_ghostd_that_hangs_is_told_of_and_killed_in_the_end() {
+    let home = Home::new();
+    home.must(&["up"]);
+    let pids = home.pids();
+    kill(Pid::from_raw(pids[0]), Signal::SIGSTOP).unwrap();
+    assert!(home.must(&["status"]).out.contains("tray-0: its ghostd does not answer"));
+    home.must(&["down"]);
+    assert!(!home.run_dir().exists() && !pids.iter().any(|pid| is_running(*pid)));
 }

@@ -244,6 +244,7 @@ impl Elementwise {
     }
 
     /// The functor on one set of input elements, converted to what it returns.
+    #[inline]
     fn value(&self, held: &Held, inputs: &[Num; MAX_TENSORS]) -> Num {
         let functor = &self.functor;
         let mut operands = *held;

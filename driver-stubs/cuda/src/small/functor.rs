@@ -79,7 +79,13 @@ fn of_class(text: &str) -> Option<Functor> {
         "AUnaryFunctor" | "BUnaryFunctor" | "BinaryFunctor" => return wrapped(name, &arguments),
         _ => {}
     }
+    if name == "ConvertFloatToFloat8E5M2Op" {
+        return Some(plain(Op::Copy, vec![Scalar::F32], Scalar::F8E5M2));
+    }
     let scalar = Scalar::named(arguments.first()?)?;
+    if name == "ConvertToFloat8E4M3fnOp" {
+        return Some(plain(Op::Copy, vec![scalar], Scalar::F8E4M3));
+    }
     let math = scalar.opmath();
     let mut layout = Layout::EMPTY;
     let (op, operands, inputs) = match name {
@@ -160,7 +166,7 @@ fn of_lambda(text: &str) -> Option<Functor> {
     }
     let scalar = *inputs.first()?;
     let (op, output) = match lambda.function.as_str() {
-        "converting_copy_kernel_cuda" => (Op::Copy, Scalar::named(lambda.function_arguments.first()?)?),
+        "converting_copy_kernel_cuda" => (Op::Copy, Scalar::named(lambda.function_arguments.get(1)?)?),
         "pow_tensor_scalar_kernel_impl" => {
             let layout = Layout::EMPTY.closure();
             return Some(Functor { layout, ..plain(power(lambda.number)?, inputs, scalar) });

@@ -10,6 +10,7 @@ mod counters;
 mod elementwise;
 mod functor;
 mod minifloat;
+mod moves;
 mod names;
 mod near;
 mod op;
@@ -20,6 +21,7 @@ mod range;
 mod reduce;
 mod scalar;
 mod store;
+mod tensor_info;
 #[cfg(test)]
 mod testing;
 
@@ -42,6 +44,7 @@ enum Action {
     Elementwise(elementwise::Elementwise),
     Reduce(reduce::Reduce),
     Cat(cat::Cat),
+    Moves(moves::Moves),
     Range(range::Range),
     /// Not run: these outputs become zero, for this reason.
     Zero(pointers::Outputs, Skipped),
@@ -66,6 +69,9 @@ fn in_table(name: &Name, kernel: &KernelInfo) -> Result<Action, Skipped> {
     }
     if cat::is_frame(name) {
         return cat::judge(name, kernel).map(Action::Cat);
+    }
+    if moves::is_frame(name) {
+        return moves::judge(name, kernel).map(Action::Moves);
     }
     if names::template(&name.path).0 == "elementwise_kernel_with_index" {
         return range::judge(name, kernel).map(Action::Range);
@@ -99,6 +105,7 @@ pub fn apply(effect: &Effect, geometry: &Geometry, params: &[u8], store: &mut St
         Action::Elementwise(kernel) => kernel.run(params, store),
         Action::Reduce(kernel) => kernel.run(params, store),
         Action::Cat(kernel) => kernel.run(geometry, params, store),
+        Action::Moves(kernel) => kernel.run(params, store),
         Action::Range(kernel) => kernel.run(params, store),
         Action::Zero(outputs, reason) => {
             outputs.zero(params, store);

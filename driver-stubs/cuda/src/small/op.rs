@@ -94,6 +94,7 @@ pub(super) enum Op {
 pub(super) const MOST_OPERANDS: usize = 4;
 
 impl Op {
+    #[inline]
     pub(super) fn operands(self) -> usize {
         match self {
             Op::AddCMul | Op::AddCDiv | Op::ClampScalar => 4,
@@ -124,6 +125,7 @@ impl Op {
     }
 
     /// The result on `x` (as many as `operands`, converted to the type computed in, `math`), not yet converted.
+    #[inline]
     pub(super) fn on(self, x: &[Num; MOST_OPERANDS], math: Scalar) -> Num {
         let [a, b, c, d] = *x;
         let round = |value| math.convert(value);
@@ -156,6 +158,7 @@ impl Op {
         }
     }
 
+    #[inline]
     fn binary(self, a: Num, b: Num, math: Scalar) -> Num {
         match self {
             Op::Mul if math == Scalar::Bool => Num::of(a.truth() && b.truth()),
@@ -190,6 +193,7 @@ impl Op {
         }
     }
 
+    #[inline]
     fn unary(self, a: Num) -> Num {
         match (self, a) {
             (Op::BitNot, _) => Int(!a.int()),
@@ -245,6 +249,7 @@ impl Op {
     }
 }
 
+#[inline]
 pub(super) fn add(a: Num, b: Num) -> Num {
     match (a, b) {
         (Int(a), Int(b)) => Int(a.wrapping_add(b)),
@@ -252,6 +257,7 @@ pub(super) fn add(a: Num, b: Num) -> Num {
     }
 }
 
+#[inline]
 fn sub(a: Num, b: Num) -> Num {
     match (a, b) {
         (Int(a), Int(b)) => Int(a.wrapping_sub(b)),
@@ -259,6 +265,7 @@ fn sub(a: Num, b: Num) -> Num {
     }
 }
 
+#[inline]
 pub(super) fn mul(a: Num, b: Num) -> Num {
     match (a, b) {
         (Int(a), Int(b)) => Int(a.wrapping_mul(b)),
@@ -266,6 +273,7 @@ pub(super) fn mul(a: Num, b: Num) -> Num {
     }
 }
 
+#[inline]
 fn div(a: Num, b: Num) -> Num {
     match (a, b) {
         (Int(_), Int(0)) => Num::ZERO,
@@ -311,6 +319,7 @@ fn shift(a: Num, b: Num, math: Scalar, left: bool) -> Num {
     }
 }
 
+#[inline]
 fn less(a: Num, b: Num) -> bool {
     match (a, b) {
         (Int(a), Int(b)) => a < b,
@@ -318,6 +327,7 @@ fn less(a: Num, b: Num) -> bool {
     }
 }
 
+#[inline]
 fn compare(which: Num, a: Num, b: Num) -> bool {
     let equal = a == b;
     match which.int() {
@@ -328,10 +338,12 @@ fn compare(which: Num, a: Num, b: Num) -> bool {
     }
 }
 
+#[inline]
 pub(super) fn is_nan(a: Num) -> bool {
     matches!(a, Float(value) if value.is_nan())
 }
 
+#[inline]
 pub(super) fn max(a: Num, b: Num, nan_wins: bool) -> Num {
     if is_nan(a) || is_nan(b) {
         return if is_nan(a) == nan_wins { a } else { b };
@@ -339,6 +351,7 @@ pub(super) fn max(a: Num, b: Num, nan_wins: bool) -> Num {
     if less(a, b) { b } else { a }
 }
 
+#[inline]
 pub(super) fn min(a: Num, b: Num, nan_wins: bool) -> Num {
     if is_nan(a) || is_nan(b) {
         return if is_nan(a) == nan_wins { a } else { b };
@@ -376,6 +389,7 @@ fn clamp(value: Num, which: i128, first: Num, second: Num) -> Num {
 mod tests {
     use super::*;
 
+    #[inline]
     fn on(op: Op, x: &[Num]) -> Num {
         let mut all = [Num::ZERO; MOST_OPERANDS];
         all[..x.len()].copy_from_slice(x);

@@ -81,6 +81,17 @@ impl Grid {
         (0..self.dims).map(far).sum()
     }
 
+    /// Like `offset`, for strides that may be negative.
+    pub(super) fn signed_offset(&self, mut linear: u64, tensor: usize) -> i64 {
+        let mut offset = 0;
+        for dim in 0..self.dims {
+            let size = u64::from(self.sizes[dim]);
+            offset += (linear % size) as i64 * i64::from(self.strides[dim][tensor] as i32);
+            linear /= size;
+        }
+        offset
+    }
+
     pub(super) fn offset(&self, mut linear: u64, tensor: usize) -> usize {
         let mut offset = 0;
         for dim in 0..self.dims {

@@ -25,6 +25,11 @@ fn device_range() -> Range<u64> {
     DEVICE_START.load(Ordering::Relaxed)..DEVICE_END.load(Ordering::Relaxed)
 }
 
+/// Whether an address is device memory.
+pub(super) fn is_device(address: u64) -> bool {
+    device_range().contains(&address)
+}
+
 /// The words that may be outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outputs {

@@ -37,6 +37,7 @@ pub(super) enum Num {
 impl Num {
     pub(super) const ZERO: Num = Num::Int(0);
 
+    #[inline]
     pub(super) fn truth(self) -> bool {
         match self {
             Num::Int(value) => value != 0,
@@ -44,6 +45,7 @@ impl Num {
         }
     }
 
+    #[inline]
     pub(super) fn float(self) -> f64 {
         match self {
             Num::Int(value) => value as f64,
@@ -52,6 +54,7 @@ impl Num {
     }
 
     /// Truncated towards zero, saturating; NaN is 0.
+    #[inline]
     pub(super) fn int(self) -> i128 {
         match self {
             Num::Int(value) => value,
@@ -59,6 +62,7 @@ impl Num {
         }
     }
 
+    #[inline]
     pub(super) fn of(truth: bool) -> Num {
         Num::Int(i128::from(truth))
     }
@@ -113,6 +117,7 @@ impl Scalar {
         })
     }
 
+    #[inline]
     pub(super) fn bytes(self) -> usize {
         match self {
             Bool | U8 | I8 | F8E4M3 | F8E5M2 | F8E4M3Fnuz | F8E5M2Fnuz => 1,
@@ -122,11 +127,13 @@ impl Scalar {
         }
     }
 
+    #[inline]
     pub(super) fn is_float(self) -> bool {
         matches!(self, F16 | BF16 | F32 | F64 | F8E4M3 | F8E5M2 | F8E4M3Fnuz | F8E5M2Fnuz)
     }
 
     /// The type PyTorch computes in: float for the short floats, else the type itself.
+    #[inline]
     pub(super) fn opmath(self) -> Scalar {
         if self.is_float() && self.bytes() < 4 { F32 } else { self }
     }
@@ -137,6 +144,7 @@ impl Scalar {
     }
 
     /// Reads the value at the start of `at`.
+    #[inline]
     pub(super) fn load(self, at: &[u8]) -> Num {
         let mut word = [0; 8];
         word[..self.bytes()].copy_from_slice(&at[..self.bytes()]);
@@ -155,11 +163,13 @@ impl Scalar {
     }
 
     /// Writes `value`, converted as `convert` does, to the start of `at`.
+    #[inline]
     pub(super) fn store(self, value: Num, at: &mut [u8]) {
         at[..self.bytes()].copy_from_slice(&self.bits(value).to_le_bytes()[..self.bytes()]);
     }
 
     /// The value's bits in this type.
+    #[inline]
     pub(super) fn bits(self, value: Num) -> u64 {
         match self {
             Bool => u64::from(value.truth()),
@@ -171,6 +181,7 @@ impl Scalar {
     }
 
     /// The value as it is after a cast to this type.
+    #[inline]
     pub(super) fn convert(self, value: Num) -> Num {
         match (self, value) {
             (F64, Num::Float(_)) => value,
@@ -182,6 +193,7 @@ impl Scalar {
         }
     }
 
+    #[inline]
     fn wrap(self, value: Num) -> i128 {
         let value = match value {
             Num::Int(value) => value,
@@ -200,6 +212,7 @@ impl Scalar {
     }
 
     /// Float to integer as the GPU does: saturating at 32 or 64 bits, then cut to the type's width.
+    #[inline]
     fn truncated(self, value: f64) -> i128 {
         match self {
             U64 => (value as u64).into(),

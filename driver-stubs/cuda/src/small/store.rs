@@ -21,6 +21,8 @@ pub const PROCESS_LIMIT_BYTES: u64 = 256 << 20;
 const REACH_BYTES: u64 = 2 << 20;
 /// Object starts of every allocator in use are multiples of this; other starts lie inside an object.
 const OBJECT_ALIGN_BYTES: u64 = 256;
+/// Of one bit of `Near`.
+const PAGE_BYTES: u64 = 1 << 21;
 const MARKS_BEFORE_PRUNING: usize = 1 << 14;
 
 /// Kept bytes of one process's device memory.
@@ -227,9 +229,9 @@ impl Store {
     }
 
     fn mark(&mut self, address: u64) {
-        let above = self.pieces.range(address..address.saturating_add(REACH_BYTES)).next().is_some();
+        let around = (address & !(PAGE_BYTES - 1))..address.saturating_add(REACH_BYTES);
         let below = self.pieces.range(..address).next_back().is_some_and(|(&at, piece)| at + piece.bytes > address);
-        if !above && !below {
+        if !below && self.pieces.range(around).next().is_none() {
             return self.clear_near(address, REACH_BYTES);
         }
         self.stamp += 1;
@@ -253,7 +255,7 @@ impl Store {
         Some(piece)
     }
 
-    /// Marks with nothing above them to hide are not needed.
+    /// Marks with nothing above them to hide only tell where objects begin; they go when there are many.
     fn prune_marks(&mut self) {
         let pieces = &self.pieces;
         self.marks.retain(|&at, _| {
@@ -295,19 +297,18 @@ impl Store {
 
     /// Clears the bits of pages in which nothing is left.
     fn clear_near(&mut self, address: u64, bytes: u64) {
-        const PAGE: u64 = 1 << 21;
         if bytes > 1 << 36 {
             return;
         }
-        let mut page = address & !(PAGE - 1);
+        let mut page = address & !(PAGE_BYTES - 1);
         let end = address.saturating_add(bytes);
         while page < end {
-            let inside = self.pieces.range(page..page + PAGE).next().is_some();
+            let inside = self.pieces.range(page..page + PAGE_BYTES).next().is_some();
             let across = self.pieces.range(..page).next_back().is_some_and(|(&at, piece)| at + piece.bytes > page);
             if !inside && !across {
                 self.near.clear_page(page);
             }
-            page += PAGE;
+            page += PAGE_BYTES;
         }
     }
 

@@ -322,3 +322,60 @@ fn foreign() -> Answer {
 fn done(fine: bool, expected: &str) -> Answer {
     if fine { Answer::ok(&[]) } else { Answer::refuse(Status::Malformed, expected) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::nvl8;
+    use crate::process::Credentials;
+
+    fn tray() -> Tray {
+        let mut tray = Tray::new(nvl8(), 1, Caps { connections: 2, holders: 2 }, 1).unwrap();
+        tray.own_uid = 500;
+        tray
+    }
+
+    fn greeted(tray: &mut Tray, uid: u32, role: Role) -> (Session, Answer) {
+        let mut session = Session::new(Credentials { pid: std::process::id(), uid });
+        let answer = tray.handle(&mut session, &Frame::ask(Message::Hello, &[LAYOUT_HASH, 0, role as u64]));
+        (session, answer)
+    }
+
+    #[test]
+    fn only_root_and_the_trays_own_user_change_the_machine() {
+        let mut tray = tray();
+        let cap = Frame::ask(Message::Apply, &[]).with_data(r#"{"change":"power_limit","gpu":0,"milliwatts":900000}"#);
+        for (uid, status) in [(501, Status::Denied), (65_534, Status::Denied), (500, Status::Ok), (0, Status::Ok)] {
+            let (mut session, _) = greeted(&mut tray, uid, Role::Operator);
+            assert_eq!(tray.handle(&mut session, &cap).status, status, "uid {uid}");
+        }
+    }
+
+    #[test]
+    fn a_peer_of_a_foreign_pid_namespace_is_told_why() {
+        let mut session = Session::new(Credentials { pid: 0, uid: 0 });
+        let answer = tray().handle(&mut session, &Frame::ask(Message::Hello, &[LAYOUT_HASH, 0, 1]));
+        assert_eq!(answer.status, Status::ForeignPid);
+        assert!(String::from_utf8(answer.data).unwrap().contains("pid namespace"));
+    }
+
+    #[test]
+    fn a_user_at_its_cap_gets_no_more_pages_and_others_still_do() {
+        let mut tray = tray();
+        let status: Vec<Status> =
+            [7, 7, 7, 8].map(|uid| greeted(&mut tray, uid, Role::Holder).1.status).into_iter().collect();
+        assert_eq!(status, [Status::Ok, Status::Ok, Status::TooMany, Status::Ok]);
+    }
+
+    #[test]
+    fn nobody_is_served_before_hello_and_memory_is_for_holders_that_mapped_their_page() {
+        let mut tray = tray();
+        let take = Frame::ask(Message::MemoryTake, &[0, 1]);
+        let mut stranger = Session::new(Credentials { pid: 1, uid: 0 });
+        assert_eq!(tray.handle(&mut stranger, &take).status, Status::Malformed);
+        let (mut holder, _) = greeted(&mut tray, 0, Role::Holder);
+        assert_eq!(tray.handle(&mut holder, &take).status, Status::Denied);
+        assert_eq!(tray.handle(&mut holder, &Frame::ask(Message::PageMapped, &[])).status, Status::Ok);
+        assert_eq!(tray.handle(&mut holder, &take).status, Status::Ok);
+    }
+}

@@ -68,20 +68,19 @@ fn find(gpu: &Out<Gpu>, is_it: impl Fn(Device) -> bool) -> Answer {
     give(Device::all()?.find(|device| is_it(*device)).ok_or(Error::NotFound)?, gpu)
 }
 
-/// `GPU-` and the UUID in lower case.
-pub fn uuid_text(device: Device) -> String {
-    format!("GPU-{}", ghost_model::Uuid(device.identity().uuid))
+fn uuid_of(device: Device) -> &'static str {
+    device.tray().uuid(device.place())
 }
 
 fn by_uuid(uuid: CStrIn, gpu: Out<Gpu>) -> Answer {
     let wanted = uuid.get()?.to_string_lossy().into_owned();
-    find(&gpu, |device| uuid_text(device).eq_ignore_ascii_case(&wanted))
+    find(&gpu, |device| uuid_of(device).eq_ignore_ascii_case(&wanted))
 }
 
 fn by_uuid_v(uuid: In<Uuid>, gpu: Out<Gpu>) -> Answer {
     let uuid = uuid.get()?;
     match (uuid.version, uuid.kind) {
-        (Uuid::VERSION, 1) => find(&gpu, |device| uuid_text(device).eq_ignore_ascii_case(text(&uuid.value))),
+        (Uuid::VERSION, 1) => find(&gpu, |device| uuid_of(device).eq_ignore_ascii_case(text(&uuid.value))),
         (Uuid::VERSION, 2) => find(&gpu, |device| device.identity().uuid == uuid.value[..16]),
         (Uuid::VERSION, _) => Err(Error::InvalidArgument),
         _ => Err(Error::ArgumentVersionMismatch),
@@ -156,7 +155,7 @@ fn cores(gpu: Gpu, cores: Out<u32>) -> Answer {
 }
 
 fn uuid(gpu: Gpu, uuid: Text, length: u32) -> Answer {
-    Ok(uuid.set(length as usize, &uuid_text(gpu.open()?))?)
+    Ok(uuid.set(length as usize, uuid_of(gpu.open()?))?)
 }
 
 fn serial(gpu: Gpu, serial: Text, length: u32) -> Answer {

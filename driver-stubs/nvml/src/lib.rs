@@ -18,6 +18,7 @@ mod export_table;
 mod fabric;
 mod fields;
 mod gpu;
+mod hex;
 mod lifecycle;
 mod memory;
 mod mig;

@@ -4,8 +4,8 @@
 use ghost_abi::{InOut, Out};
 
 use crate::gpu::Device;
-use crate::structs::{PciInfo, PciInfoExt, PciInfoV1, put};
-use crate::{Answer, Error, Gpu, Nvml};
+use crate::structs::{BUS_ID_BYTES, PciInfo, PciInfoExt, PciInfoV1, put};
+use crate::{Answer, Error, Gpu, Nvml, hex};
 
 ghost_abi::rows! { Nvml;
     fn nvmlDeviceGetPciInfo(gpu: Gpu, info: Out<PciInfoV1>) => info_v1;
@@ -30,14 +30,24 @@ const BUS_TYPE_PCIE: u32 = 2;
 
 /// `0008:01:00.0`.
 pub fn legacy_bus_id(device: Device) -> String {
-    let id = device.identity();
-    format!("{:04X}:{:02X}:{:02X}.0", id.pci_domain, id.pci_bus, id.pci_device)
+    address_text(device, 4)
 }
 
 /// `00000008:01:00.0`.
 pub fn bus_id(device: Device) -> String {
+    address_text(device, 8)
+}
+
+fn address_text(device: Device, domain_digits: u32) -> String {
     let id = device.identity();
-    format!("{:08X}:{:02X}:{:02X}.0", id.pci_domain, id.pci_bus, id.pci_device)
+    let mut text = String::with_capacity(BUS_ID_BYTES);
+    hex::upper(&mut text, id.pci_domain, domain_digits);
+    text.push(':');
+    hex::upper(&mut text, id.pci_bus, 2);
+    text.push(':');
+    hex::upper(&mut text, id.pci_device, 2);
+    text.push_str(".0");
+    text
 }
 
 fn info_v1(gpu: Gpu, info: Out<PciInfoV1>) -> Answer {

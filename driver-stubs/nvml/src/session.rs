@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use ghost_engine::client::{Client, Failure};
 use ghost_engine::clock;
 use ghost_engine::facts::Reader;
-use ghost_engine::layout::{GpuIdentity, MAX_GPUS};
+use ghost_engine::layout::MAX_GPUS;
 use ghost_engine::place::Place;
 use ghost_engine::wire::{Frame, Message, Role, Status};
 use ghost_model::{Change, Profile};
@@ -32,6 +32,8 @@ pub struct Tray {
     profile: Profile,
     /// Indices in the tray of the GPUs this process sees, in NVML's order.
     visible: Vec<u8>,
+    /// `GPU-` and the UUID, by index in the tray; constant while ghostd runs.
+    uuids: Vec<String>,
     seen_generation: AtomicU64,
     still_since_ns: AtomicU64,
 }
@@ -133,7 +135,14 @@ impl Tray {
 
     fn of(source: Source, profile: Profile, visible: Vec<u8>) -> Tray {
         let (seen_generation, still_since_ns) = (AtomicU64::new(0), AtomicU64::new(0));
-        Tray { source, profile, visible, seen_generation, still_since_ns }
+        let mut tray = Tray { source, profile, visible, uuids: Vec::new(), seen_generation, still_since_ns };
+        tray.uuids = (0..MAX_GPUS).map(|gpu| uuid_text(tray.facts().identity(gpu).uuid)).collect();
+        tray
+    }
+
+    /// `GPU-` and the UUID in lower case.
+    pub fn uuid(&self, gpu: usize) -> &str {
+        self.uuids.get(gpu).map_or("", String::as_str)
     }
 
     #[inline]
@@ -153,11 +162,6 @@ impl Tray {
     #[inline]
     pub fn visible(&self) -> &[u8] {
         &self.visible
-    }
-
-    /// Visible GPUs with their NVML index and identity.
-    pub fn identities(&self) -> impl Iterator<Item = (u32, u8, GpuIdentity)> + '_ {
-        (0..).zip(&self.visible).map(|(index, &gpu)| (index, gpu, self.facts().identity(gpu.into())))
     }
 
     /// Says a change to ghostd, on a connection of its own: the change may come from a forked child.
@@ -209,6 +213,10 @@ impl Tray {
         self.still_since_ns.store(now, Ordering::Relaxed);
         self.is_alive()
     }
+}
+
+fn uuid_text(uuid: [u8; 16]) -> String {
+    format!("GPU-{}", ghost_model::Uuid(uuid))
 }
 
 fn count(facts: &Reader) -> u8 {

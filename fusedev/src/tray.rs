@@ -270,7 +270,7 @@ impl Tray {
     fn must_be_free(&self, holder: HolderId, gpu: usize) -> Result<(), Answer> {
         let facts = &self.hardware.machine.gpus[gpu];
         if facts.xid_recovery >= RecoveryAction::Reset {
-            return Err(Answer::refuse(Status::Refused, format!("GPU {gpu} needs a reset after an Xid")));
+            return Err(Answer::refuse(Status::Busy, format!("GPU {gpu} needs a reset after an Xid")));
         }
         match facts.modes.compute {
             ComputeMode::Default => Ok(()),
@@ -365,6 +365,20 @@ mod tests {
         let status: Vec<Status> =
             [7, 7, 7, 8].map(|uid| greeted(&mut tray, uid, Role::Holder).1.status).into_iter().collect();
         assert_eq!(status, [Status::Ok, Status::Ok, Status::TooMany, Status::Ok]);
+    }
+
+    #[test]
+    fn a_gpu_that_needs_a_reset_takes_no_new_context_until_it_had_one() {
+        let mut tray = tray();
+        let gpu = ghost_model::GpuIndex(0);
+        tray.change(&ghost_model::Change::Xid { gpu, code: 95, pid: None, time_ns: 0 }).unwrap();
+        let (mut holder, _) = greeted(&mut tray, 0, Role::Holder);
+        tray.handle(&mut holder, &Frame::ask(Message::PageMapped, &[]));
+        let open =
+            |tray: &mut Tray, holder: &mut Session| tray.handle(holder, &Frame::ask(Message::ContextOpen, &[0])).status;
+        assert_eq!(open(&mut tray, &mut holder), Status::Busy);
+        tray.change(&ghost_model::Change::GpuReset { gpu }).unwrap();
+        assert_eq!(open(&mut tray, &mut holder), Status::Ok);
     }
 
     #[test]

@@ -143,6 +143,23 @@ def test_our_report_in_xml_parses_and_names_the_clique():
     assert len(gpus[0].findall("supported_clocks/supported_mem_clock/supported_graphics_clock")) == 260
 
 
+def test_only_gpus_whose_nodes_are_there_are_seen(smi, tmp_path):
+    (tmp_path / "nvidia2").touch()
+    env = os.environ | {"GHOSTRACK_DEV_ROOT": str(tmp_path)}
+    ask = lambda *words: subprocess.run([smi, *words], text=True, capture_output=True, timeout=60, check=False, env=env)
+    assert ask("--query-gpu=index,pci.bus_id", "--format=csv,noheader").stdout == "0, 00000018:01:00.0\n"
+    (tmp_path / "nvidia2").unlink()
+    none = ask()
+    assert (none.returncode, none.stdout) == (6, "No devices were found\n")
+
+
+def test_a_power_limit_set_by_either_program_shows_in_the_other(real):
+    for setter, reader, watts in ((OURS, real, "900.00 W"), (real, OURS, "1200.00 W")):
+        text = must(setter, "-pl", watts.split(".")[0], "-i", "3")
+        assert f"Power limit for GPU 00000019:01:00.0 was set to {watts}" in text
+        assert must(reader, "--query-gpu=enforced.power.limit", "--format=csv,noheader", "-i", "3").strip() == watts
+
+
 def test_without_a_tray_each_program_says_what_the_real_one_says(smi):
     with tempfile.TemporaryDirectory() as nowhere:
         env = os.environ | {"GHOSTRACK_SOCKET": f"{nowhere}/ghostd.sock"}

@@ -294,3 +294,53 @@ def test_memory_info_follows_allocations():
     ok(cu.cuMemFree_v2(address.value))
     ok(cu.cuMemGetInfo_v2(c.byref(less), c.byref(total)))
     assert free.value == less.value
+
+
+def test_a_stream_waits_for_a_value_the_host_writes(memory):
+    on = stream(NON_BLOCKING)
+    word = c.c_void_p()
+    ok(cu.cuMemHostAlloc(c.byref(word), c.c_size_t(64), 0))
+    flag = c.c_uint.from_address(word.value)
+    flag.value = 0
+    cu.cuStreamWaitValue32_v2.argtypes = [c.c_void_p, c.c_uint64, c.c_uint, c.c_uint]
+    cu.cuStreamWriteValue32_v2.argtypes = [c.c_void_p, c.c_uint64, c.c_uint, c.c_uint]
+    ok(cu.cuStreamWaitValue32_v2(on, word.value, 3, 0))
+    ok(cu.cuStreamWriteValue32_v2(on, word.value + 4, 8, 0))
+    behind = recorded(on)
+    answer = c.c_uint.from_address(word.value + 4)
+    assert cu.cuEventQuery(behind) == NOT_READY and answer.value == 0
+    flag.value = 3
+    ok(cu.cuEventSynchronize(behind))
+    assert answer.value == 8
+
+
+def test_the_last_reference_to_a_user_object_runs_its_destructor():
+    ran = []
+    destroy = HOST_FUNCTION(lambda user: ran.append(user))
+    held, graph = c.c_void_p(), c.c_void_p()
+    ok(cu.cuUserObjectCreate(c.byref(held), c.c_void_p(77), destroy, 1, 1))
+    ok(cu.cuGraphCreate(c.byref(graph), 0))
+    ok(cu.cuGraphRetainUserObject(graph, held, 1, 0))
+    ok(cu.cuUserObjectRelease(held, 1))
+    assert not ran
+    ok(cu.cuGraphDestroy(graph))
+    assert ran == [77]
+    assert cu.cuUserObjectRelease(held, 1) == INVALID_VALUE
+
+
+def test_stream_ordered_memory_is_kept_by_its_pool_until_somebody_synchronises():
+    free, total, now, address, again = c.c_size_t(), c.c_size_t(), c.c_size_t(), c.c_uint64(), c.c_uint64()
+    on = stream(NON_BLOCKING)
+    cu.cuMemAllocAsync.argtypes = [c.POINTER(c.c_uint64), c.c_size_t, c.c_void_p]
+    cu.cuMemFreeAsync.argtypes = [c.c_uint64, c.c_void_p]
+    ok(cu.cuMemGetInfo_v2(c.byref(free), c.byref(total)))
+    ok(cu.cuMemAllocAsync(c.byref(address), 64 * MB, on))
+    ok(cu.cuMemFreeAsync(address.value, on))
+    ok(cu.cuMemAllocAsync(c.byref(again), 64 * MB, on))
+    assert again.value == address.value
+    ok(cu.cuMemFreeAsync(again.value, on))
+    ok(cu.cuMemGetInfo_v2(c.byref(now), c.byref(total)))
+    assert free.value - now.value == 64 * MB
+    ok(cu.cuStreamSynchronize(on))
+    ok(cu.cuMemGetInfo_v2(c.byref(now), c.byref(total)))
+    assert now.value == free.value

@@ -18,6 +18,7 @@ pub enum Kind {
     Pool = 0x19,
     Allocation = 0x1a,
     Logger = 0x1b,
+    UserObject = 0x1c,
 }
 
 /// A checked handle. Its number is no address of anything.

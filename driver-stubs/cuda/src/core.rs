@@ -65,6 +65,8 @@ pub struct Stream {
     pub next: usize,
     pub queue: VecDeque<crate::queue::Queued>,
     pub capture: Option<crate::graph::Capture>,
+    /// Stored stream attributes by id.
+    pub attributes: HashMap<u32, [u64; 8]>,
 }
 
 impl Stream {
@@ -81,6 +83,7 @@ impl Stream {
             next: 0,
             queue: VecDeque::new(),
             capture: None,
+            attributes: HashMap::new(),
         }
     }
 }
@@ -146,6 +149,7 @@ pub struct Core {
     pub execs: Arena<Exec>,
     pub pools: Arena<crate::pool::Pool>,
     pub physical: Arena<crate::virtual_memory::Physical>,
+    pub objects: Arena<crate::user_object::UserObject>,
     pub loggers: Arena<crate::logs::Callback>,
     pub ranges: Ranges,
     /// Virtual memory mappings: base address to physical memory.
@@ -172,6 +176,7 @@ impl Core {
             execs: Arena::new(Kind::GraphExec),
             pools: Arena::new(Kind::Pool),
             physical: Arena::new(Kind::Allocation),
+            objects: Arena::new(Kind::UserObject),
             loggers: Arena::new(Kind::Logger),
             ranges: Ranges::default(),
             mapped: std::collections::BTreeMap::new(),

@@ -154,17 +154,25 @@ impl Driver {
         mine.map_or(Ok(()), Err)
     }
 
-    /// For polling calls: looks whether ghostd lives and faults came, at most every 20 ms.
+    /// For polling calls: looks whether ghostd lives and faults came.
     pub fn look_up_sometimes(&self) -> Result<(), Error> {
-        let now = ghost_engine::clock::now_ns();
-        let last = self.looked_up_ns.load(Ordering::Relaxed);
-        if now.saturating_sub(last) > 20_000_000 {
-            self.looked_up_ns.store(now, Ordering::Relaxed);
-            self.look_up()?;
-        }
+        self.look_up_at(ghost_engine::clock::now_ns())?;
         self.faults()
     }
+
+    /// Looks whether ghostd lives, at most every 20 ms. For calls that know the time anyway.
+    #[inline]
+    pub fn look_up_at(&self, now: u64) -> Result<(), Error> {
+        if now.saturating_sub(self.looked_up_ns.load(Ordering::Relaxed)) <= LOOK_UP_NS {
+            return Ok(());
+        }
+        self.looked_up_ns.store(now, Ordering::Relaxed);
+        if self.client.is_alive() { Ok(()) } else { Err(Error::DeviceUnavailable) }
+    }
 }
+
+/// Calls that do not wait look whether ghostd lives at most this often.
+const LOOK_UP_NS: u64 = 20_000_000;
 
 /// What CUDA calls a fatal Xid (NVIDIA's Xid catalogue: 79 off the bus, 48/94/95 ECC, 144-150 NVLink, 31 MMU).
 fn fault_code(xid: u64) -> Error {

@@ -115,7 +115,7 @@ fn synchronize(event: *mut c_void) -> Result<(), Error> {
     let Some(moment) = event.recorded.clone() else { return Ok(()) };
     drop(core);
     driver.wait_for(&moment)?;
-    driver.faults()
+    driver.look_up_sometimes()
 }
 
 fn destroy(event: *mut c_void) -> Result<(), Error> {

@@ -12,6 +12,7 @@ use crate::core::Core;
 use crate::driver::Driver;
 use crate::queue::{Action, Priced};
 use crate::stream::Default::Legacy;
+use crate::user_object::{self, drop_references};
 use crate::{Cuda, Error, driver, stream};
 
 ghost_abi::rows! { Cuda;
@@ -74,6 +75,8 @@ impl std::fmt::Debug for Node {
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
+    /// User objects this graph holds, with how many references.
+    pub objects: Vec<(Handle, u32)>,
 }
 
 /// An instantiated graph: what it was at that moment.
@@ -302,13 +305,20 @@ fn create(graph: Out<*mut c_void>, flags: u32) -> Result<(), Error> {
 }
 
 fn destroy(graph: *mut c_void) -> Result<(), Error> {
-    driver::get()?.core().graphs.remove(Handle::of(graph)).map(|_| ()).ok_or(Error::InvalidValue)
+    let mut core = driver::get()?.core();
+    let graph = core.graphs.remove(Handle::of(graph)).ok_or(Error::InvalidValue)?;
+    let held = graph.objects.into_iter();
+    let gone: Vec<_> = held.map(|(object, count)| drop_references(&mut core, object, count)).collect();
+    drop(core);
+    gone.into_iter().flatten().for_each(user_object::destroy);
+    Ok(())
 }
 
 fn clone_graph(clone: Out<*mut c_void>, graph: *mut c_void) -> Result<(), Error> {
     clone.check()?;
     let mut core = driver::get()?.core();
-    let copy = core.graphs.get(Handle::of(graph)).ok_or(Error::InvalidValue)?.clone();
+    let nodes = core.graphs.get(Handle::of(graph)).ok_or(Error::InvalidValue)?.nodes.clone();
+    let copy = Graph { nodes, objects: Vec::new() };
     Ok(clone.set(core.graphs.insert(copy).pointer())?)
 }
 

@@ -4,13 +4,14 @@
 //! - `rows` by area: [`init`], [`device`], [`context`], [`stream`], [`event`], [`memory`], [`pool`],
 //!   [`virtual_memory`], [`copy`], [`pointer`],
 //!   [`module`], [`launch`], [`host`], [`graph`], [`tensor`],
-//!   [`logs`], [`entry`], [`rest`]
+//!   [`logs`], [`memory_ops`], [`stream_attribute`], [`user_object`], [`advise`], [`entry`], [`rest`]
 //! - [`driver`]: attach, and the one lock around [`core`]
 //! - [`core`]: what exists in this process; [`queue`]: when work starts and ends
 //! - [`arena`], [`ranges`]: handles and addresses
 //! - [`small`]: bytes that are kept; [`fatbin`]: kernel images; [`price`]: what a kernel costs
 //! - [`table`]: what the other stubs take
 
+pub mod advise;
 pub mod arena;
 pub mod context;
 pub mod copy;
@@ -27,6 +28,7 @@ pub mod init;
 pub mod launch;
 pub mod logs;
 pub mod memory;
+pub mod memory_ops;
 pub mod module;
 pub mod pointer;
 pub mod pool;
@@ -36,8 +38,10 @@ pub mod ranges;
 pub mod rest;
 pub mod small;
 pub mod stream;
+pub mod stream_attribute;
 pub mod table;
 pub mod tensor;
+pub mod user_object;
 pub mod virtual_memory;
 pub mod visible;
 
@@ -66,6 +70,10 @@ pub static TABLE: ghost_abi::Table = &[
     graph::ROWS,
     tensor::ROWS,
     logs::ROWS,
+    memory_ops::ROWS,
+    stream_attribute::ROWS,
+    user_object::ROWS,
+    advise::ROWS,
     entry::ROWS,
     rest::ABSENT,
 ];

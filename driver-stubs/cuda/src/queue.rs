@@ -13,6 +13,9 @@ use crate::core::{Completion, Core, DEPTH, Moment, UNSET, unset};
 use crate::driver::Driver;
 use crate::error::Error;
 
+/// How often a condition on memory is looked at.
+const LOOK_AGAIN_NS: u64 = 50_000;
+
 /// A priced operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Priced {
@@ -26,6 +29,9 @@ pub struct Priced {
 /// What a piece of work does to memory once it is placed, in stream order.
 pub type Effect = Box<dyn FnOnce(&mut Core) + Send>;
 
+/// Says whether an entry is done, given its start and the time now.
+pub type Condition = Box<dyn FnMut(&mut Core, u64, u64) -> bool + Send>;
+
 /// What waits in a queue.
 pub enum Action {
     /// Priced work and what it does to memory.
@@ -36,6 +42,8 @@ pub enum Action {
     Mark,
     /// A host function; runs on the helper thread when its start has come.
     Host(Option<Box<dyn FnOnce() + Send>>),
+    /// Done once the function says so; it is asked with the entry's start and the time now, again and again.
+    When(Condition),
     /// Something whose end its owner will tell; `started` hears of the start.
     External { started: Option<Box<dyn FnOnce(u64) + Send>>, share_milli: u32, energy_milliwatts: u32 },
 }
@@ -47,6 +55,7 @@ impl std::fmt::Debug for Action {
             Action::Join => "Join",
             Action::Mark => "Mark",
             Action::Host(_) => "Host",
+            Action::When(_) => "When",
             Action::External { .. } => "External",
         })
     }
@@ -139,6 +148,7 @@ impl Driver {
         priced: Priced,
         effect: impl FnOnce(&mut Core) + Send + 'static,
     ) -> Result<Moment, Error> {
+        self.look_up_at(now)?;
         if core.queued > 0 && core.must_queue(stream)? {
             let done = core.push(stream, Vec::new(), Action::Work(priced, Box::new(effect)))?;
             self.moved.notify_all();
@@ -216,6 +226,9 @@ impl Driver {
     /// Resolves the head of one queue if it can be. True if the head is gone.
     fn step(&self, core: &mut Core, now: u64, stream: Handle, calls: &mut Vec<Call>, next: &mut Option<u64>) -> bool {
         let Some(start) = core.head_start(stream) else { return false };
+        if self.is_when(core, stream) {
+            return self.ask_when(core, now, stream, start, next);
+        }
         let Ok(state) = core.stream_mut(stream) else { return false };
         let Some(head) = state.queue.front_mut() else { return false };
         match &mut head.action {
@@ -240,10 +253,37 @@ impl Driver {
                 self.finish_external(core, now, stream, end);
                 return true;
             }
-            Action::Work(..) | Action::Join | Action::Mark => {}
+            Action::Work(..) | Action::Join | Action::Mark | Action::When(_) => {}
         }
         self.resolve_head(core, now, stream, start);
         true
+    }
+
+    fn is_when(&self, core: &Core, stream: Handle) -> bool {
+        let head = core.streams.get(stream).and_then(|s| s.queue.front());
+        head.is_some_and(|head| matches!(head.action, Action::When(_)))
+    }
+
+    /// Asks a condition; true if it is met and the entry is gone. The entry leaves the queue while it is asked.
+    fn ask_when(&self, core: &mut Core, now: u64, stream: Handle, start: u64, next: &mut Option<u64>) -> bool {
+        let Some(mut head) = core.pop(stream) else { return false };
+        let met = match &mut head.action {
+            Action::When(ask) => ask(core, start, now),
+            _ => true,
+        };
+        if met {
+            let end = start.max(now);
+            let _ = core.advance_tail(stream, end);
+            head.done.store(end, Ordering::Release);
+            return true;
+        }
+        if let Ok(state) = core.stream_mut(stream) {
+            state.queue.push_front(head);
+            core.queued += 1;
+        }
+        let again = start.max(now + LOOK_AGAIN_NS);
+        *next = Some(next.map_or(again, |n| n.min(again)));
+        false
     }
 
     fn resolve_head(&self, core: &mut Core, now: u64, stream: Handle, start: u64) {

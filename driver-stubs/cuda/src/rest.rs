@@ -143,10 +143,8 @@ ghost_abi::absent! { Cuda;
     cuGraphNodeGetToolsId
     cuGraphNodeSetEnabled
     cuGraphNodeSetParams
-    cuGraphReleaseUserObject
     cuGraphRemoveDependencies
     cuGraphRemoveDependencies_v2
-    cuGraphRetainUserObject
     cuGraphUpload_ptsz
     cuGraphicsMapResources
     cuGraphicsMapResources_ptsz
@@ -189,8 +187,6 @@ ghost_abi::absent! { Cuda;
     cuLinkCreate
     cuLinkCreate_v2
     cuLinkDestroy
-    cuMemAdvise
-    cuMemAdvise_v2
     cuMemAlloc
     cuMemAllocHost
     cuMemAllocPitch
@@ -218,10 +214,6 @@ ghost_abi::absent! { Cuda;
     cuMemPoolGetAccess
     cuMemPoolImportFromShareableHandle
     cuMemPoolImportPointer
-    cuMemPrefetchAsync
-    cuMemPrefetchAsync_ptsz
-    cuMemPrefetchAsync_v2
-    cuMemPrefetchAsync_v2_ptsz
     cuMemPrefetchBatchAsync
     cuMemPrefetchBatchAsync_ptsz
     cuMemRangeGetAttribute
@@ -329,35 +321,15 @@ ghost_abi::absent! { Cuda;
     cuStreamDestroy
     cuStreamEndCaptureToCig
     cuStreamEndCaptureToCig_ptsz
-    cuStreamGetAttribute
-    cuStreamGetAttribute_ptsz
     cuStreamGetCaptureInfo
     cuStreamGetCaptureInfo_ptsz
     cuStreamGetCaptureInfo_v2_ptsz
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
-    cuStreamSetAttribute
-    cuStreamSetAttribute_ptsz
     cuStreamUpdateCaptureDependencies
     cuStreamUpdateCaptureDependencies_ptsz
     cuStreamUpdateCaptureDependencies_v2
     cuStreamUpdateCaptureDependencies_v2_ptsz
-    cuStreamWaitValue32
-    cuStreamWaitValue32_ptsz
-    cuStreamWaitValue32_v2
-    cuStreamWaitValue32_v2_ptsz
-    cuStreamWaitValue64
-    cuStreamWaitValue64_ptsz
-    cuStreamWaitValue64_v2
-    cuStreamWaitValue64_v2_ptsz
-    cuStreamWriteValue32
-    cuStreamWriteValue32_ptsz
-    cuStreamWriteValue32_v2
-    cuStreamWriteValue32_v2_ptsz
-    cuStreamWriteValue64
-    cuStreamWriteValue64_ptsz
-    cuStreamWriteValue64_v2
-    cuStreamWriteValue64_v2_ptsz
     cuSurfObjectCreate
     cuSurfObjectDestroy
     cuSurfObjectGetResourceDesc
@@ -399,9 +371,6 @@ ghost_abi::absent! { Cuda;
     cuTexRefSetMipmapLevelBias
     cuTexRefSetMipmapLevelClamp
     cuTexRefSetMipmappedArray
-    cuUserObjectCreate
-    cuUserObjectRelease
-    cuUserObjectRetain
     cuWaitExternalSemaphoresAsync
     cuWaitExternalSemaphoresAsync_ptsz
 }

@@ -274,7 +274,7 @@ pub fn wait(driver: &Driver, stream: Handle) -> Result<(), Error> {
         driver.wait_for(&moment)?;
         if matches!(moment, Moment::Known(_)) {
             crate::pool::release_surplus(driver, &mut driver.core())?;
-            return driver.faults();
+            return driver.look_up_sometimes();
         }
     }
 }

@@ -126,7 +126,7 @@ struct Tensor {
 struct Launch {
     elements: u64,
     grid: Option<Grid>,
-    tensors: Vec<Tensor>,
+    tensors: [Tensor; MAX_TENSORS],
 }
 
 impl Elementwise {
@@ -157,9 +157,11 @@ impl Elementwise {
         if grid.as_ref().is_some_and(|grid| grid.elements() != elements) {
             return Err(Skipped::UnknownArgument);
         }
-        let tensors = (0..tensors).map(|i| self.tensor(params, elements, grid.as_ref(), i));
-        let tensors = tensors.collect::<Result<_, _>>()?;
-        Ok(Launch { elements, grid, tensors })
+        let mut found = [Tensor { address: 0, scalar: Scalar::U8, extent_bytes: 0 }; MAX_TENSORS];
+        for (i, tensor) in found[..tensors].iter_mut().enumerate() {
+            *tensor = self.tensor(params, elements, grid.as_ref(), i)?;
+        }
+        Ok(Launch { elements, grid, tensors: found })
     }
 
     fn tensor(&self, params: Params<'_>, elements: u64, grid: Option<&Grid>, i: usize) -> Result<Tensor, Skipped> {
@@ -180,13 +182,14 @@ impl Elementwise {
     }
 
     fn compute(&self, params: Params<'_>, launch: &Launch, store: &mut Store) -> Result<(), Skipped> {
-        let held = self.held(params)?;
-        let [output, inputs @ ..] = launch.tensors.as_slice() else { return Err(Skipped::UnknownArgument) };
+        let tensors = &launch.tensors[..self.functor.inputs.len() + 1];
+        let (output, inputs) = (&tensors[0], &tensors[1..]);
         let dense = output.extent_bytes == launch.elements * output.scalar.bytes() as u64;
         let unknown = !inputs.is_empty() && !inputs.iter().any(|t| store.has_near(t.address, t.extent_bytes));
         if unknown && launch.elements > MOST_UNKNOWN_ELEMENTS && output.scalar != Scalar::Bool {
             return Err(Skipped::TooLarge);
         }
+        let held = self.held(params)?;
         if dense && let Some(pattern) = self.uniform(&held, output, inputs, store) {
             match pattern {
                 ZEROS => store.zero(output.address, Some(output.extent_bytes)),
@@ -194,7 +197,7 @@ impl Elementwise {
             }
             return Ok(());
         }
-        let longest = launch.tensors.iter().map(|tensor| tensor.extent_bytes).max().unwrap_or(0);
+        let longest = tensors.iter().map(|tensor| tensor.extent_bytes).max().unwrap_or(0);
         if launch.elements > MOST_ELEMENTS || longest > OPERATION_LIMIT_BYTES {
             return Err(Skipped::TooLarge);
         }
@@ -220,8 +223,9 @@ impl Elementwise {
     }
 
     fn one_by_one(&self, held: &Held, launch: &Launch, store: &mut Store) {
-        let mut buffers: Vec<Vec<u8>> = Vec::with_capacity(launch.tensors.len());
-        for (i, tensor) in launch.tensors.iter().enumerate() {
+        let tensors = &launch.tensors[..self.functor.inputs.len() + 1];
+        let mut buffers: Vec<Vec<u8>> = Vec::with_capacity(tensors.len());
+        for (i, tensor) in tensors.iter().enumerate() {
             let mut bytes = vec![0; tensor.extent_bytes as usize];
             if i > 0 || launch.grid.is_some() {
                 store.read(tensor.address, &mut bytes);
@@ -231,16 +235,16 @@ impl Elementwise {
         for element in 0..launch.elements {
             let at = |tensor: usize| match &launch.grid {
                 Some(grid) => grid.offset(element, tensor),
-                None => element as usize * launch.tensors[tensor].scalar.bytes(),
+                None => element as usize * tensors[tensor].scalar.bytes(),
             };
             let mut values = [Num::ZERO; MAX_TENSORS];
-            for i in 1..launch.tensors.len() {
-                values[i - 1] = launch.tensors[i].scalar.load(&buffers[i][at(i)..]);
+            for i in 1..tensors.len() {
+                values[i - 1] = tensors[i].scalar.load(&buffers[i][at(i)..]);
             }
             let result = self.value(held, &values);
-            launch.tensors[0].scalar.store(result, &mut buffers[0][at(0)..]);
+            tensors[0].scalar.store(result, &mut buffers[0][at(0)..]);
         }
-        store.write(launch.tensors[0].address, &buffers[0]);
+        store.write(tensors[0].address, &buffers[0]);
     }
 
     /// The functor on one set of input elements, converted to what it returns.
@@ -251,10 +255,12 @@ impl Elementwise {
         for (slot, operand) in operands.iter_mut().zip(&functor.operands) {
             if let Operand::Input(i) = *operand {
                 let value = functor.inputs[i].convert(inputs[i]);
-                *slot = if functor.inputs[i] == Scalar::Bool { value } else { functor.math.convert(value) };
+                let as_is = functor.inputs[i] == Scalar::Bool || functor.inputs[i] == functor.math;
+                *slot = if as_is { value } else { functor.math.convert(value) };
             }
         }
-        functor.output.convert(functor.math.convert(functor.op.on(&operands, functor.math)))
+        let result = functor.math.convert(functor.op.on(&operands, functor.math));
+        if functor.output == functor.math { result } else { functor.output.convert(result) }
     }
 
     fn held(&self, params: Params<'_>) -> Result<Held, Skipped> {

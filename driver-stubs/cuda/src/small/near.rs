@@ -39,33 +39,14 @@ impl Near {
         }
         let first = address >> PAGE_SHIFT;
         let last = address.saturating_add(bytes - 1) >> PAGE_SHIFT;
-        if last - first < 4 {
-            return (first..=last).any(|page| self.bit(page % PAGES));
+        if last - first >= PAGES {
+            return true;
         }
-        self.test_many(first, last)
-    }
-
-    fn bit(&self, page: u64) -> bool {
-        self.words[(page / 64) as usize] & (1 << (page % 64)) != 0
-    }
-
-    fn test_many(&self, first: u64, last: u64) -> bool {
-        let mut page = first;
-        while page <= last {
-            let slot = page % PAGES;
-            if slot.is_multiple_of(64) && page + 63 <= last {
-                if self.words[(slot / 64) as usize] != 0 {
-                    return true;
-                }
-                page += 64;
-            } else {
-                if self.bit(slot) {
-                    return true;
-                }
-                page += 1;
-            }
-        }
-        false
+        (first / 64..=last / 64).any(|word| {
+            let low = if word == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
+            let high = if word == last / 64 { u64::MAX >> (63 - last % 64) } else { u64::MAX };
+            self.words[(word % (PAGES / 64)) as usize] & low & high != 0
+        })
     }
 }
 

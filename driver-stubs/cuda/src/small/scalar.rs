@@ -146,9 +146,13 @@ impl Scalar {
     /// Reads the value at the start of `at`.
     #[inline]
     pub(super) fn load(self, at: &[u8]) -> Num {
-        let mut word = [0; 8];
-        word[..self.bytes()].copy_from_slice(&at[..self.bytes()]);
-        let bits = u64::from_le_bytes(word);
+        let bits = match *at {
+            [a, ..] if self.bytes() == 1 => u64::from(a),
+            [a, b, ..] if self.bytes() == 2 => u64::from(u16::from_le_bytes([a, b])),
+            [a, b, c, d, ..] if self.bytes() == 4 => u64::from(u32::from_le_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h, ..] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            _ => 0,
+        };
         match self {
             Bool => Num::of(bits != 0),
             U8 | U16 | U32 | U64 => Num::Int(bits.into()),
@@ -165,7 +169,13 @@ impl Scalar {
     /// Writes `value`, converted as `convert` does, to the start of `at`.
     #[inline]
     pub(super) fn store(self, value: Num, at: &mut [u8]) {
-        at[..self.bytes()].copy_from_slice(&self.bits(value).to_le_bytes()[..self.bytes()]);
+        let bits = self.bits(value);
+        match self.bytes() {
+            1 => at[0] = bits as u8,
+            2 => at[..2].copy_from_slice(&(bits as u16).to_le_bytes()),
+            4 => at[..4].copy_from_slice(&(bits as u32).to_le_bytes()),
+            _ => at[..8].copy_from_slice(&bits.to_le_bytes()),
+        }
     }
 
     /// The value's bits in this type.

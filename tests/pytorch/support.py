@@ -14,3 +14,16 @@ def timed(work, warm=True):
     end.record()
     end.synchronize()
     return start.elapsed_time(end)
+
+
+def back_to_back(work, ahead):
+    """As `timed`, behind `ahead`, so that the time a launch takes on the host is not in it."""
+    work()
+    torch.cuda.synchronize()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    ahead()
+    start.record()
+    work()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end)

@@ -189,13 +189,15 @@ def test_reused_memory_never_shows_what_an_earlier_owner_wrote(seed):
         assert tensor.tolist() == values
 
 
-def test_memory_that_nobody_wrote_reads_zero_after_another_tensor_lived_there():
+def test_a_product_in_memory_where_another_tensor_lived_reads_zero():
+    left, right = torch.randn(16, 32, device=DEVICE), torch.randn(32, 32, device=DEVICE)
+    left @ right
     for _ in range(20):
-        old = torch.full((256,), 42, dtype=torch.int64).to(DEVICE)
+        old = torch.full((16, 32), 42.0).to(DEVICE)
         address = old.data_ptr()
         del old
-        sums = torch.randn(16, 32, device=DEVICE) @ torch.randn(32, 32, device=DEVICE)
-        if sums.data_ptr() == address:
-            assert sums.cpu().count_nonzero().item() == 0
+        product = left @ right
+        if product.data_ptr() == address:
+            assert product.cpu().count_nonzero().item() == 0
             return
     pytest.fail("the allocator never reused the address")

@@ -1,5 +1,9 @@
 """Fixtures of every suite: racks that go away with the test, and the long tests' switch."""
 
+import pathlib
+import shutil
+import tempfile
+
 import pytest
 from racks import GHOSTRACK, Rack
 
@@ -27,8 +31,8 @@ def new_rack(tmp_path):
     """Makes racks in their own run directories; each is down after the test."""
     racks = []
 
-    def make(**more):
-        rack = Rack(tmp_path / f"rack-{len(racks)}", **more)
+    def make(run_dir=None, **more):
+        rack = Rack(run_dir or tmp_path / f"rack-{len(racks)}", **more)
         racks.append(rack)
         return rack
 
@@ -50,3 +54,12 @@ def shared_rack(tmp_path_factory):
     rack.up()
     yield rack
     rack.down()
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may enter; pytest's own are closed."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="ghostrack-open-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

@@ -3,6 +3,7 @@
 It knows the `ghostrack` command and nvidia-smi as a user does; it asserts nothing and reads no state of a daemon's own.
 """
 
+import contextlib
 import csv
 import json
 import os
@@ -40,7 +41,7 @@ def until(what, probe, patience_s=PATIENCE_S):
 
 
 class Process(subprocess.Popen):
-    """A process that talks in lines; ended when the test ends."""
+    """A process that talks in lines; ended with all it started when the test ends."""
 
     def read_line(self):
         line = self.stdout.readline()
@@ -54,8 +55,8 @@ class Process(subprocess.Popen):
         return self.read_line()
 
     def finish(self):
-        if self.poll() is None:
-            self.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         self.wait()
         for pipe in (self.stdin, self.stdout):
             if pipe:
@@ -99,7 +100,7 @@ class Rack:
 
     def start(self, *words, tray=0, env=None):
         """A command on a tray that goes on running."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}
         words = [*self.prefix, "run", "--tray", str(tray), "--", *map(str, words)]
         process = Process(words, env=self.env | (env or {}), **pipes)
         self.processes.append(process)

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import stat
 import subprocess
 import sys
 
@@ -75,21 +74,25 @@ def test_torch_runs_on_one_core(rack):
 
 
 @pytest.fixture
-def world_readable(tmp_path_factory):
-    """A copy of what is built, the example and the Python in use, that any user may read and run."""
-    place = tmp_path_factory.mktemp("world")
-    for folder in (place, *place.parents):
-        if folder.owner() == pathlib.Path.home().owner() and folder != pathlib.Path("/tmp"):
-            folder.chmod(folder.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
-    built = place / "built"
-    (built / "lib").mkdir(parents=True)
-    for program in ("ghostrack", "ghostd", "ghost-nvidia-smi"):
-        shutil.copy(BUILD / program, built)
+def world_readable(open_folder):
+    """A copy of what is built and of the example that any user may read and run."""
+    (open_folder / "built/lib").mkdir(parents=True)
+    for program in ("ghostrack", "ghostd", "nvidia-smi"):
+        shutil.copy(BUILD / program, open_folder / "built")
     for library in (BUILD / "lib").glob("lib*.so*"):
-        shutil.copy(library, built / "lib")
+        shutil.copy(library, open_folder / "built/lib")
     for file in (ROOT / "examples/train_single.py", HOLDER):
-        shutil.copy(file, place)
-    return place
+        shutil.copy(file, open_folder)
+    return open_folder
+
+
+@pytest.fixture
+def of_nobody(new_rack, world_readable):
+    """A rack to be started by a user without rights, home or environment but PATH and HOME."""
+    home = world_readable / "home"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    return new_rack(run_dir=home / "rack", ghostrack=world_readable / "built/ghostrack", prefix=as_nobody(f"HOME={home}"), env={})
 
 
 def as_nobody(*words):
@@ -104,13 +107,8 @@ root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a
 
 
 @root_only
-def test_a_user_without_root_or_environment_uses_the_driver(new_rack, world_readable, tmp_path_factory):
-    home = tmp_path_factory.mktemp("nobody")
-    os.chown(home, NOBODY, NOBODY)
-    rack = new_rack(ghostrack=world_readable / "built/ghostrack", prefix=as_nobody(), env={})
-    rack.run_dir = home / "rack"
-    rack.prefix[-1] = str(rack.run_dir)
-    rack.up()
+def test_a_user_without_root_or_environment_uses_the_driver(of_nobody, world_readable):
+    rack = of_nobody.up()
     answer = rack.run("/usr/bin/python3", world_readable / "holder.py", "--gib", 2)
     assert answer.stdout.startswith("ready"), answer.stderr
     assert rack.must("run", "--", "nvidia-smi", "-L").count("GB200") == 4
@@ -119,25 +117,20 @@ def test_a_user_without_root_or_environment_uses_the_driver(new_rack, world_read
 
 
 @root_only
-def test_a_user_without_root_or_environment_trains(new_rack, world_readable, tmp_path_factory):
+def test_a_user_without_root_or_environment_trains(of_nobody, world_readable):
     environment = pathlib.Path(sys.prefix)
     if not readable_by_nobody(environment / "bin/python"):
-        environment = copy_of_environment(environment, world_readable)
-    home = tmp_path_factory.mktemp("nobody")
-    os.chown(home, NOBODY, NOBODY)
-    rack = new_rack(ghostrack=world_readable / "built/ghostrack", prefix=as_nobody(f"HOME={home}"), env={})
-    rack.run_dir = home / "rack"
-    rack.prefix[-1] = str(rack.run_dir)
+        environment = copy_of_environment(environment, world_readable / "venv")
     small = "--steps 3 --batch 2 --length 128 --width 256 --depth 2 --heads 4 --vocabulary 512".split()
-    done = rack.run(environment / "bin/python", world_readable / "train_single.py", *small)
+    done = of_nobody.run(environment / "bin/python", world_readable / "train_single.py", *small)
     assert done.returncode == 0 and "TFLOP/s" in done.stdout, done.stdout + done.stderr
-    until("nothing is left", lambda: not left_of(rack.run_dir))
+    until("nothing is left", lambda: not left_of(of_nobody.run_dir))
 
 
-def copy_of_environment(environment, place):
+def copy_of_environment(environment, target):
     """Hard links where the file system allows them: the wheels are gigabytes."""
-    target = place / "venv"
-    subprocess.run(["cp", "-al", environment, target], check=False, stderr=subprocess.DEVNULL)
-    if not (target / "bin/python").exists():
+    linked = subprocess.run(["cp", "-al", environment, target], check=False, stderr=subprocess.DEVNULL)
+    if linked.returncode != 0:
+        shutil.rmtree(target, ignore_errors=True)
         subprocess.run(["cp", "-a", environment, target], check=True)
     return target

@@ -7,6 +7,7 @@ watch_line() { ghostrack run -- nvidia-smi -i 0 --query-gpu=$FIELDS --format=csv
 ghostrack run -- "$PYTHON" examples/train_single.py --seconds "$SECONDS_OF_TRAINING" &
 training=$!
 echo $training >"$SCRATCH/train.pid"
+echo "(the loss will read 0: large tensors take their time and are not computed, see docs/limits.md)"
 shown=no
 while kill -0 $training 2>/dev/null; do
   sleep 2

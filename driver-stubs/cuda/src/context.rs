@@ -93,6 +93,7 @@ fn make(driver: &Driver, core: &mut Core, ordinal: usize, primary: bool, flags: 
         per_thread_flags: 0,
         peers: Vec::new(),
         fault_epoch: modes.fault_epoch,
+        xid_count: driver.client.facts().gpu(gpu).xid_count,
         limits: HashMap::new(),
     };
     let handle = core.contexts.insert(context);

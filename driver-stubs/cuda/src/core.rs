@@ -114,6 +114,8 @@ pub struct Context {
     pub peers: Vec<usize>,
     /// Fault epoch of the GPU when the context was made; a later epoch is a sticky error.
     pub fault_epoch: u64,
+    /// Xids of the GPU when the context was made; a later one that names this process is a sticky error.
+    pub xid_count: u64,
     pub limits: HashMap<u32, u64>,
 }
 

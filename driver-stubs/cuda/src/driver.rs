@@ -145,8 +145,10 @@ impl Driver {
     fn judge(&self, alarm: u64) -> Result<(), Error> {
         let core = self.core();
         let fault = |context: &crate::core::Context| {
-            let modes = self.client.facts().modes(core.devices[context.device].gpu);
-            (modes.fault_epoch > context.fault_epoch).then_some(fault_code(modes.fault_xid))
+            let gpu = self.client.facts().gpu(core.devices[context.device].gpu);
+            let own = own_xid(&gpu, context.xid_count, self.client.pid()).map(u64::from);
+            let common = (gpu.modes.fault_epoch > context.fault_epoch).then_some(gpu.modes.fault_xid);
+            own.or(common).map(fault_code)
         };
         self.faulty.store(core.contexts.iter().any(|(_, c)| fault(c).is_some()), Ordering::Relaxed);
         self.alarm.store(alarm, Ordering::Relaxed);
@@ -174,12 +176,21 @@ impl Driver {
 /// Calls that do not wait look whether ghostd lives at most this often.
 const LOOK_UP_NS: u64 = 20_000_000;
 
+/// The first Xid since `seen` that names this process.
+fn own_xid(gpu: &ghost_engine::layout::GpuFacts, seen: u64, pid: u32) -> Option<u32> {
+    use ghost_engine::layout::XID_RING;
+    let oldest = gpu.xid_count.saturating_sub(XID_RING as u64).max(seen);
+    let entries = (oldest..gpu.xid_count).map(|n| gpu.xids[n as usize % XID_RING]);
+    entries.into_iter().find(|xid| xid.pid == pid && xid.pid != 0).map(|xid| xid.code)
+}
+
 /// What CUDA calls a fatal Xid (NVIDIA's Xid catalogue: 79 off the bus, 48/94/95 ECC, 144-150 NVLink, 31 MMU).
 fn fault_code(xid: u64) -> Error {
     match xid {
         31 => Error::IllegalAddress,
         48 | 63 | 64 | 94 | 95 => Error::EccUncorrectable,
         74 | 144..=150 => Error::NvlinkUncorrectable,
+        43 => Error::LaunchFailed,
         79 => Error::Unknown,
         _ => Error::LaunchFailed,
     }
@@ -251,5 +262,30 @@ fn at_fork_and_exit() {
     unsafe {
         libc::pthread_atfork(None, None, Some(child));
         libc::atexit(exit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ghost_engine::layout::{Facts, XidEntry};
+
+    #[test]
+    fn only_a_later_xid_that_names_this_process_is_its_own() {
+        let mut gpu = Facts::ZERO.gpus[0];
+        for (n, (code, pid)) in [(31, 7), (13, 9), (31, 7)].into_iter().enumerate() {
+            gpu.xids[n] = XidEntry { at_ns: 1, code, pid };
+        }
+        gpu.xid_count = 3;
+        assert_eq!(own_xid(&gpu, 0, 9), Some(13));
+        assert_eq!(own_xid(&gpu, 2, 9), None);
+        assert_eq!(own_xid(&gpu, 0, 5), None);
+        assert_eq!(fault_code(31), Error::IllegalAddress);
+    }
+
+    #[test]
+    fn a_uuid_reads_as_nvidia_smi_prints_it() {
+        let uuid = [0x75, 1, 0x7c, 0x56, 0xeb, 0xda, 0x4a, 0x57, 0x97, 0x50, 0x66, 0xff, 0xc2, 0x12, 0xa5, 0x18];
+        assert_eq!(uuid_text(&uuid), "GPU-75017c56-ebda-4a57-9750-66ffc212a518");
     }
 }

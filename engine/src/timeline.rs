@@ -53,7 +53,7 @@ impl Backlogs {
 
     /// Adds work to a backlog without placing it: the SM share of a collective that has just resolved.
     pub fn add(&mut self, now_ns: u64, engine: Engine, cost_ns: u64, share_milli: u32) -> u64 {
-        let work = (u128::from(cost_ns) * u128::from(share_milli.clamp(1, 1000)) / 1000) as u64;
+        let work = cost_ns.saturating_mul(u64::from(share_milli.clamp(1, 1000))) / 1000;
         let backlog = &mut self.until_ns[engine as usize];
         *backlog = (*backlog).max(now_ns).saturating_add(work);
         *backlog

@@ -172,7 +172,7 @@ fn enqueue(
     check(&core, from, bytes, source)?;
     check(&core, to, bytes, target)?;
     let device = core.stream(handle)?.device;
-    let priced = driver.price(&mut core, device, &operation(source, target, bytes));
+    let priced = driver.price(&mut core, device, &operation(source, target, bytes), bytes);
     let run = move |core: &mut Core| effect(core, from, to, bytes);
     if core.stream(handle)?.capture.is_some() {
         if source == Place::Pageable && bytes > 64 * 1024 || target == Place::Pageable {
@@ -338,7 +338,7 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void, default: stream::
     check(&core, from, plan.width as u64, source)?;
     check(&core, to, plan.width as u64, target)?;
     let device = core.stream(handle)?.device;
-    let priced = driver.price(&mut core, device, &operation(source, target, total));
+    let priced = driver.price(&mut core, device, &operation(source, target, total), total);
     drop(core);
     driver.submit(handle, priced, move |core| {
         for row in 0..plan.height {
@@ -403,7 +403,7 @@ fn fill(default: stream::Default, stream: *mut c_void, fill: Fill) -> Result<Mom
     check(&core, fill.to, row, target)?;
     let device = core.stream(handle)?.device;
     let operation = Operation::Memset(cost::Memset { bytes: row * fill.rows as u64 });
-    let priced = driver.price(&mut core, device, &operation);
+    let priced = driver.price(&mut core, device, &operation, row);
     if core.stream(handle)?.capture.is_some() {
         let run = std::sync::Arc::new(move |core: &mut Core| fill.apply(core));
         graph::capture_work(&mut core, handle, graph::NodeKind::Memset, priced, run)?;

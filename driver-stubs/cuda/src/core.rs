@@ -136,6 +136,8 @@ pub struct Device {
     pub legacy_tail_ns: u64,
     /// Facts generation that `state` and `sharers` come from.
     pub generation: u64,
+    /// Prices of recent operations, valid while `state` is what it is.
+    pub prices: crate::queue::Prices,
 }
 
 /// Everything that exists in this process.

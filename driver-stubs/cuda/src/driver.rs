@@ -247,6 +247,7 @@ fn device(gpu: usize, profile: &Profile) -> Device {
         blocking_tail_ns: 0,
         legacy_tail_ns: 0,
         generation: u64::MAX,
+        prices: crate::queue::Prices::default(),
     }
 }
 

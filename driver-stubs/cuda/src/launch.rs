@@ -206,8 +206,7 @@ fn run(default: stream::Default, ask: &Ask) -> Result<(), Error> {
     check(driver, function, ask)?;
     let loaded = function.loaded.clone();
     let mut packed = SCRATCH.take();
-    let outcome =
-        pack(&loaded, ask, &mut packed).and_then(|()| place(driver, core, stream, ask.geometry, loaded, &packed));
+    let outcome = pack(&loaded, ask, &mut packed).and_then(|()| place(driver, core, stream, ask, loaded, &packed));
     SCRATCH.set(packed);
     outcome
 }
@@ -222,13 +221,14 @@ fn place(
     driver: &'static Driver,
     mut core: parking_lot::MutexGuard<'_, Core>,
     stream: Handle,
-    geometry: Geometry,
+    ask: &Ask,
     loaded: Arc<Loaded>,
     packed: &[u8],
 ) -> Result<(), Error> {
+    let (function, geometry) = (ask.function, ask.geometry);
     let device = core.stream(stream)?.device;
     let operation = price::operation(&loaded.class, &geometry, packed);
-    let priced = driver.price(&mut core, device, &operation);
+    let priced = driver.price(&mut core, device, &operation, function.0);
     if core.stream(stream)?.capture.is_some() {
         let kept = packed.to_vec();
         let run = move |core: &mut Core| small::apply(&loaded.effect, &geometry, &kept, &mut core.store);

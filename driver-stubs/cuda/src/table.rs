@@ -95,7 +95,7 @@ unsafe extern "C" fn enqueue(stream: *mut c_void, operation: *const Operation) -
         let mut core = driver.core();
         let handle = stream::resolve(&mut core, stream, Legacy)?;
         let device = core.stream(handle)?.device;
-        let priced = driver.price(&mut core, device, &translate(&operation));
+        let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
         if core.stream(handle)?.capture.is_some() {
             let run = std::sync::Arc::new(clearing(&operation));
             return graph::capture_work(&mut core, handle, node_kind(&operation), priced, run);
@@ -157,7 +157,7 @@ unsafe extern "C" fn price(operation: *const Operation, cost_ns: *mut u64) -> i3
         let operation = read(operation)?;
         let mut core = driver.core();
         let (_, device) = context::current(&core)?;
-        let priced = driver.price(&mut core, device, &translate(&operation));
+        let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
         put(cost_ns, priced.cost_ns)
     })
 }
@@ -178,7 +178,7 @@ unsafe extern "C" fn capture_node(stream: *mut c_void, operation: *const Operati
         let mut core = driver.core();
         let handle = stream::resolve(&mut core, stream, Legacy)?;
         let device = core.stream(handle)?.device;
-        let priced = driver.price(&mut core, device, &translate(&operation));
+        let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
         let run = std::sync::Arc::new(clearing(&operation));
         graph::capture_work(&mut core, handle, node_kind(&operation), priced, run)
     })
@@ -310,6 +310,12 @@ fn read(operation: *const Operation) -> Result<Operation, Error> {
 fn clearing(operation: &Operation) -> impl Fn(&mut Core) + Clone + Send + Sync + 'static {
     let (outputs, count) = (operation.outputs, operation.output_count as usize);
     move |core| outputs.iter().take(count).for_each(|range| core.store.zero(range.address, Some(range.bytes)))
+}
+
+/// Spreads operations over the remembered prices by their dimensions.
+fn hint(operation: &Operation) -> u64 {
+    let [a, b, c, d, ..] = operation.dims;
+    (a ^ b.rotate_left(17) ^ c.rotate_left(34) ^ d.rotate_left(51)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 fn node_kind(operation: &Operation) -> graph::NodeKind {

@@ -1,7 +1,8 @@
 # One door for each need. `make` alone lists them.
 
 CARGO ?= cargo
-BIN := target/release
+# What of PyTorch links to our libraries; read when it is there.
+TORCH = .venv/lib/python3*/site-packages/torch/lib/*.so
 # Without a job server: cargo and pip choose their own numbers.
 BESIDE := $(MAKE) --no-print-directory -j
 
@@ -21,6 +22,7 @@ check:
 ## make test       everything: installs what it needs, builds, checks, then PyTorch and nvidia-smi on an emulated rack
 test: tools
 	$(BESIDE) venv rust
+	$(CARGO) xtask verify $(TORCH)
 	tests/suites.sh
 
 ## make test-long  the same, with what takes too long for every change

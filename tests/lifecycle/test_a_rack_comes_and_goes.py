@@ -73,6 +73,27 @@ def test_torch_runs_on_one_core(rack):
     assert answer.strip() == "4 [3, 1, 2]"
 
 
+def namespaces_work():
+    return subprocess.run(["unshare", "--pid", "--mount", "--fork", "true"], check=False, capture_output=True).returncode == 0
+
+
+isolated = pytest.mark.skipif(not namespaces_work(), reason="this machine lets nobody make namespaces")
+
+
+@isolated
+def test_a_rack_without_network_in_namespaces_of_its_own_works(new_rack):
+    apart = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--net", "--ipc", "--uts"]
+    rack = new_rack(prefix=apart)
+    assert rack.python(DEVICES).strip() == "4 [3, 1, 2]"
+    until("nothing is left", lambda: not left_of(rack.run_dir))
+
+
+@isolated
+def test_a_process_in_an_inner_pid_namespace_uses_the_rack_outside(rack):
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", DEVICES]
+    assert rack.must("run", "--", *inside).strip() == "4 [3, 1, 2]"
+
+
 @pytest.fixture
 def world_readable(open_folder):
     """A copy of what is built and of the example that any user may read and run."""

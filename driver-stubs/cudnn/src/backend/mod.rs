@@ -142,7 +142,8 @@ fn get(handle: Raw, name: i32, of: i32, requested: i64, count: MaybeOut<i64>, el
         }
         Value::Descriptors(list) => {
             fill(&list, requested, &elements)?;
-            list.len()
+            // Callers take this as how many of their descriptors hold something now.
+            if elements.is_null() { list.len() } else { list.len().min(requested) }
         }
     };
     count.set(there as i64);

@@ -118,3 +118,32 @@ fn a_plan_needs_no_workspace_and_an_unknown_descriptor_is_not_supported() {
     assert!(matches!(answers::value(&content, 402), Some(Value::Plain { count: 1, bytes, .. }) if bytes == [0; 8]));
     assert_eq!(ghost_abi::ask(|out| create(51, out)).err(), Some(Error::NotSupported));
 }
+
+#[test]
+fn of_two_engines_one_fills_one_descriptor() {
+    let product = make(descriptor::MATMUL);
+    for (name, id) in [(1520, 1), (1521, 2), (1522, 3)] {
+        let float = make(descriptor::TENSOR);
+        set(float, 901, kind::DATA_TYPE, 1, array(&[0_i32])).expect("type");
+        for (name, values) in [(902, &[8, 8][..]), (903, &[8, 1]), (906, &[id])] {
+            integers(float, name, values).expect("integers");
+        }
+        finalize(float).expect("a tensor");
+        link(product, name, &[float]).expect("an operand");
+    }
+    finalize(product).expect("an operation");
+    let graph = make(descriptor::GRAPH);
+    link(graph, 801, &[product]).expect("operations");
+    finalize(graph).expect("a graph");
+    let heuristics = make(descriptor::HEURISTICS);
+    link(heuristics, 201, &[graph]).expect("a graph");
+    set(heuristics, 200, 8, 1, array(&[3_i32])).expect("a mode");
+    finalize(heuristics).expect("heuristics");
+    let (mut results, mut count) = ([make(descriptor::ENGINE_CONFIG)], 0_i64);
+    for (place, requested, expected) in [(std::ptr::null_mut(), 0, 2), (results.as_mut_ptr().cast(), 1, 1)] {
+        // SAFETY: null, or one handle is lent and one is asked for; `count` outlives the call.
+        let (elements, out) = unsafe { (Elements::from_raw(place), MaybeOut::from_raw(&mut count)) };
+        get(heuristics, 202, kind::DESCRIPTOR, requested, out, elements).expect("results");
+        assert_eq!(count, expected);
+    }
+}

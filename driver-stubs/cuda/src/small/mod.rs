@@ -5,6 +5,7 @@
 //! nobody runs, whose output pointers become zero at every launch. [`apply`] does a launch. How reads find their way
 //! past old bytes is told in the store.
 
+mod amp;
 mod cat;
 mod counters;
 mod elementwise;
@@ -46,6 +47,7 @@ enum Action {
     Cat(cat::Cat),
     Moves(moves::Moves),
     Range(range::Range),
+    UpdateScale(amp::UpdateScale),
     /// Not run: these outputs become zero, for this reason.
     Zero(pointers::Outputs, Skipped),
 }
@@ -66,6 +68,9 @@ fn in_table(name: &Name, kernel: &KernelInfo) -> Result<Action, Skipped> {
     }
     if reduce::is_frame(name) {
         return reduce::judge(name, kernel).map(Action::Reduce);
+    }
+    if amp::is_frame(name) {
+        return amp::judge(kernel).map(Action::UpdateScale);
     }
     if cat::is_frame(name) {
         return cat::judge(name, kernel).map(Action::Cat);
@@ -107,6 +112,7 @@ pub fn apply(effect: &Effect, geometry: &Geometry, params: &[u8], store: &mut St
         Action::Cat(kernel) => kernel.run(geometry, params, store),
         Action::Moves(kernel) => kernel.run(params, store),
         Action::Range(kernel) => kernel.run(params, store),
+        Action::UpdateScale(kernel) => kernel.run(params, store),
         Action::Zero(outputs, reason) => {
             outputs.zero(params, store);
             Err(*reason)

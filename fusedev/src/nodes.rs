@@ -41,16 +41,16 @@ impl Tree {
         let names = minors.iter().map(|minor| format!("nvidia{minor}"));
         for name in names.chain(["nvidiactl".to_owned(), "nvidia-uvm".to_owned()]) {
             let text = format!("Stand-in for /dev/{name} of an emulated tray. Opening it does nothing.\n");
-            tree.put(tree.dev().join(&name), &text)?;
+            tree.put(tree.dev().join(&name), &text, 0o666)?;
         }
         for file in proc_files {
-            tree.put(tree.proc_files().join(&file.path), &file.text)?;
+            tree.put(tree.proc_files().join(&file.path), &file.text, 0o444)?;
         }
         Ok(tree)
     }
 
-    /// A file anybody may open. Never in the place of anything but a plain file: a real device stays what it is.
-    fn put(&mut self, path: PathBuf, text: &str) -> io::Result<()> {
+    /// A file anybody may open, to write only if `mode` says so. Never in the place of anything but a plain file: a real device stays what it is.
+    fn put(&mut self, path: PathBuf, text: &str, mode: u32) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
@@ -59,10 +59,12 @@ impl Tree {
                 let message = format!("{}: exists and is no plain file; choose another --run-dir", path.display());
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
             }
-            _ => {}
+            // An older one may be read-only.
+            Ok(_) => fs::remove_file(&path)?,
+            Err(_) => {}
         }
         fs::write(&path, text)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
         self.made.push(path);
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 
-use crate::stream::Default::Legacy;
 use crate::{Cuda, Error, driver, stream};
 
 ghost_abi::rows! { Cuda;
@@ -40,7 +39,7 @@ fn advise_at(address: u64, bytes: usize, advice: i32, _location: u64) -> Result<
 
 fn prefetch(address: u64, bytes: usize, device: i32, stream: *mut c_void) -> Result<(), Error> {
     advise(address, bytes, 1, device)?;
-    stream::resolve(&mut driver::get()?.core(), stream, Legacy).map(|_| ())
+    stream::resolve(&mut driver::get()?.core(), stream).map(|_| ())
 }
 
 fn prefetch_at(address: u64, bytes: usize, _location: u64, flags: u32, stream: *mut c_void) -> Result<(), Error> {

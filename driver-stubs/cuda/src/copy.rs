@@ -10,7 +10,7 @@ use crate::arena::Handle;
 use crate::core::{Core, Moment};
 use crate::driver::Driver;
 use crate::ranges::Memory;
-use crate::stream::Default::{Legacy, PerThread};
+use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, driver, graph, stream};
 
 ghost_abi::rows! { Cuda;
@@ -24,34 +24,34 @@ ghost_abi::rows! { Cuda;
     since 7000 fn cuMemcpyDtoH_v2_ptds(to: *mut c_void, from: u64, bytes: usize) => copy_out_ptds;
     since 3020 fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) => copy;
     since 7000 fn cuMemcpyDtoD_v2_ptds(to: u64, from: u64, bytes: usize) => copy_ptds;
-    since 4000 fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: *mut c_void) => copy_async;
-    since 7000 fn cuMemcpyAsync_ptsz(to: u64, from: u64, bytes: usize, stream: *mut c_void) => copy_async_ptsz;
-    since 4000 fn cuMemcpyPeerAsync(to: u64, to_ctx: *mut c_void, from: u64, from_ctx: *mut c_void, bytes: usize, stream: *mut c_void) => copy_peer_async;
-    since 7000 fn cuMemcpyPeerAsync_ptsz(to: u64, to_ctx: *mut c_void, from: u64, from_ctx: *mut c_void, bytes: usize, stream: *mut c_void) => copy_peer_async_ptsz;
-    since 3020 fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: *mut c_void) => copy_in_async;
-    since 7000 fn cuMemcpyHtoDAsync_v2_ptsz(to: u64, from: *const c_void, bytes: usize, stream: *mut c_void) => copy_in_async_ptsz;
-    since 3020 fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: *mut c_void) => copy_out_async;
-    since 7000 fn cuMemcpyDtoHAsync_v2_ptsz(to: *mut c_void, from: u64, bytes: usize, stream: *mut c_void) => copy_out_async_ptsz;
-    since 3020 fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: *mut c_void) => copy_async;
-    since 7000 fn cuMemcpyDtoDAsync_v2_ptsz(to: u64, from: u64, bytes: usize, stream: *mut c_void) => copy_async_ptsz;
+    since 4000 fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Legacy) => copy_async;
+    since 7000 fn cuMemcpyAsync_ptsz(to: u64, from: u64, bytes: usize, stream: PerThread) => copy_async;
+    since 4000 fn cuMemcpyPeerAsync(to: u64, to_ctx: *mut c_void, from: u64, from_ctx: *mut c_void, bytes: usize, stream: Legacy) => copy_peer_async;
+    since 7000 fn cuMemcpyPeerAsync_ptsz(to: u64, to_ctx: *mut c_void, from: u64, from_ctx: *mut c_void, bytes: usize, stream: PerThread) => copy_peer_async;
+    since 3020 fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Legacy) => copy_in_async;
+    since 7000 fn cuMemcpyHtoDAsync_v2_ptsz(to: u64, from: *const c_void, bytes: usize, stream: PerThread) => copy_in_async;
+    since 3020 fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: Legacy) => copy_out_async;
+    since 7000 fn cuMemcpyDtoHAsync_v2_ptsz(to: *mut c_void, from: u64, bytes: usize, stream: PerThread) => copy_out_async;
+    since 3020 fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Legacy) => copy_async;
+    since 7000 fn cuMemcpyDtoDAsync_v2_ptsz(to: u64, from: u64, bytes: usize, stream: PerThread) => copy_async;
     since 3020 fn cuMemcpy2D_v2(plan: In<Plan2d>) => copy_2d;
     since 7000 fn cuMemcpy2D_v2_ptds(plan: In<Plan2d>) => copy_2d;
     since 3020 fn cuMemcpy2DUnaligned_v2(plan: In<Plan2d>) => copy_2d;
     since 7000 fn cuMemcpy2DUnaligned_v2_ptds(plan: In<Plan2d>) => copy_2d;
-    since 3020 fn cuMemcpy2DAsync_v2(plan: In<Plan2d>, stream: *mut c_void) => copy_2d_async;
-    since 7000 fn cuMemcpy2DAsync_v2_ptsz(plan: In<Plan2d>, stream: *mut c_void) => copy_2d_async_ptsz;
+    since 3020 fn cuMemcpy2DAsync_v2(plan: In<Plan2d>, stream: Legacy) => copy_2d_async;
+    since 7000 fn cuMemcpy2DAsync_v2_ptsz(plan: In<Plan2d>, stream: PerThread) => copy_2d_async;
     since 3020 fn cuMemsetD8_v2(to: u64, value: u8, count: usize) => set_8;
     since 7000 fn cuMemsetD8_v2_ptds(to: u64, value: u8, count: usize) => set_8;
     since 3020 fn cuMemsetD16_v2(to: u64, value: u16, count: usize) => set_16;
     since 7000 fn cuMemsetD16_v2_ptds(to: u64, value: u16, count: usize) => set_16;
     since 3020 fn cuMemsetD32_v2(to: u64, value: u32, count: usize) => set_32;
     since 7000 fn cuMemsetD32_v2_ptds(to: u64, value: u32, count: usize) => set_32;
-    since 3020 fn cuMemsetD8Async(to: u64, value: u8, count: usize, stream: *mut c_void) => set_8_async;
-    since 7000 fn cuMemsetD8Async_ptsz(to: u64, value: u8, count: usize, stream: *mut c_void) => set_8_async_ptsz;
-    since 3020 fn cuMemsetD16Async(to: u64, value: u16, count: usize, stream: *mut c_void) => set_16_async;
-    since 7000 fn cuMemsetD16Async_ptsz(to: u64, value: u16, count: usize, stream: *mut c_void) => set_16_async_ptsz;
-    since 3020 fn cuMemsetD32Async(to: u64, value: u32, count: usize, stream: *mut c_void) => set_32_async;
-    since 7000 fn cuMemsetD32Async_ptsz(to: u64, value: u32, count: usize, stream: *mut c_void) => set_32_async_ptsz;
+    since 3020 fn cuMemsetD8Async(to: u64, value: u8, count: usize, stream: Legacy) => set_8_async;
+    since 7000 fn cuMemsetD8Async_ptsz(to: u64, value: u8, count: usize, stream: PerThread) => set_8_async;
+    since 3020 fn cuMemsetD16Async(to: u64, value: u16, count: usize, stream: Legacy) => set_16_async;
+    since 7000 fn cuMemsetD16Async_ptsz(to: u64, value: u16, count: usize, stream: PerThread) => set_16_async;
+    since 3020 fn cuMemsetD32Async(to: u64, value: u32, count: usize, stream: Legacy) => set_32_async;
+    since 7000 fn cuMemsetD32Async_ptsz(to: u64, value: u32, count: usize, stream: PerThread) => set_32_async;
     since 3020 fn cuMemsetD2D8_v2(to: u64, pitch: usize, value: u8, width: usize, height: usize) => set_2d_8;
     since 3020 fn cuMemsetD2D16_v2(to: u64, pitch: usize, value: u16, width: usize, height: usize) => set_2d_16;
     since 3020 fn cuMemsetD2D32_v2(to: u64, pitch: usize, value: u32, width: usize, height: usize) => set_2d_32;
@@ -153,18 +153,11 @@ fn effect(core: &mut Core, from: u64, to: u64, bytes: u64) {
 
 /// Enqueues a copy. Returns its end and whether the caller must wait for it: pageable memory makes an
 /// asynchronous copy synchronous, as on hardware.
-fn enqueue(
-    driver: &Driver,
-    default: stream::Default,
-    stream: *mut c_void,
-    to: u64,
-    from: u64,
-    bytes: usize,
-) -> Result<(Moment, bool), Error> {
+fn enqueue(driver: &Driver, stream: *mut c_void, to: u64, from: u64, bytes: usize) -> Result<(Moment, bool), Error> {
     driver.faults()?;
     let bytes = bytes as u64;
     let mut core = driver.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream)?;
     if bytes == 0 {
         return Ok((Moment::Known(0), false));
     }
@@ -209,40 +202,40 @@ fn stage(
     Ok((moment, false))
 }
 
-fn run(default: stream::Default, stream: *mut c_void, to: u64, from: u64, bytes: usize) -> Result<(), Error> {
+fn run(stream: *mut c_void, to: u64, from: u64, bytes: usize) -> Result<(), Error> {
     let driver = driver::get()?;
-    let (moment, wait) = enqueue(driver, default, stream, to, from, bytes)?;
+    let (moment, wait) = enqueue(driver, stream, to, from, bytes)?;
     if wait { driver.wait_for(&moment) } else { Ok(()) }
 }
 
-fn run_and_wait(default: stream::Default, to: u64, from: u64, bytes: usize) -> Result<(), Error> {
+fn run_and_wait(stream: *mut c_void, to: u64, from: u64, bytes: usize) -> Result<(), Error> {
     let driver = driver::get()?;
-    let (moment, _) = enqueue(driver, default, std::ptr::null_mut(), to, from, bytes)?;
+    let (moment, _) = enqueue(driver, stream, to, from, bytes)?;
     driver.wait_for(&moment)
 }
 
 fn copy(to: u64, from: u64, bytes: usize) -> Result<(), Error> {
-    run_and_wait(Legacy, to, from, bytes)
+    run_and_wait(std::ptr::null_mut(), to, from, bytes)
 }
 
 fn copy_ptds(to: u64, from: u64, bytes: usize) -> Result<(), Error> {
-    run_and_wait(PerThread, to, from, bytes)
+    run_and_wait(PerThread::own(), to, from, bytes)
 }
 
 fn copy_in(to: u64, from: *const c_void, bytes: usize) -> Result<(), Error> {
-    run_and_wait(Legacy, to, from as u64, bytes)
+    run_and_wait(std::ptr::null_mut(), to, from as u64, bytes)
 }
 
 fn copy_in_ptds(to: u64, from: *const c_void, bytes: usize) -> Result<(), Error> {
-    run_and_wait(PerThread, to, from as u64, bytes)
+    run_and_wait(PerThread::own(), to, from as u64, bytes)
 }
 
 fn copy_out(to: *mut c_void, from: u64, bytes: usize) -> Result<(), Error> {
-    run_and_wait(Legacy, to as u64, from, bytes)
+    run_and_wait(std::ptr::null_mut(), to as u64, from, bytes)
 }
 
 fn copy_out_ptds(to: *mut c_void, from: u64, bytes: usize) -> Result<(), Error> {
-    run_and_wait(PerThread, to as u64, from, bytes)
+    run_and_wait(PerThread::own(), to as u64, from, bytes)
 }
 
 fn contexts(to: *mut c_void, from: *mut c_void) -> Result<(), Error> {
@@ -262,64 +255,36 @@ fn copy_peer_async(
     from: u64,
     from_ctx: *mut c_void,
     bytes: usize,
-    stream: *mut c_void,
+    stream: impl Named,
 ) -> Result<(), Error> {
     contexts(to_ctx, from_ctx)?;
-    run(Legacy, stream, to, from, bytes)
+    run(stream.named(), to, from, bytes)
 }
 
-fn copy_peer_async_ptsz(
-    to: u64,
-    to_ctx: *mut c_void,
-    from: u64,
-    from_ctx: *mut c_void,
-    bytes: usize,
-    stream: *mut c_void,
-) -> Result<(), Error> {
-    contexts(to_ctx, from_ctx)?;
-    run(PerThread, stream, to, from, bytes)
+fn copy_async(to: u64, from: u64, bytes: usize, stream: impl Named) -> Result<(), Error> {
+    run(stream.named(), to, from, bytes)
 }
 
-fn copy_async(to: u64, from: u64, bytes: usize, stream: *mut c_void) -> Result<(), Error> {
-    run(Legacy, stream, to, from, bytes)
+fn copy_in_async(to: u64, from: *const c_void, bytes: usize, stream: impl Named) -> Result<(), Error> {
+    run(stream.named(), to, from as u64, bytes)
 }
 
-fn copy_async_ptsz(to: u64, from: u64, bytes: usize, stream: *mut c_void) -> Result<(), Error> {
-    run(PerThread, stream, to, from, bytes)
-}
-
-fn copy_in_async(to: u64, from: *const c_void, bytes: usize, stream: *mut c_void) -> Result<(), Error> {
-    run(Legacy, stream, to, from as u64, bytes)
-}
-
-fn copy_in_async_ptsz(to: u64, from: *const c_void, bytes: usize, stream: *mut c_void) -> Result<(), Error> {
-    run(PerThread, stream, to, from as u64, bytes)
-}
-
-fn copy_out_async(to: *mut c_void, from: u64, bytes: usize, stream: *mut c_void) -> Result<(), Error> {
-    run(Legacy, stream, to as u64, from, bytes)
-}
-
-fn copy_out_async_ptsz(to: *mut c_void, from: u64, bytes: usize, stream: *mut c_void) -> Result<(), Error> {
-    run(PerThread, stream, to as u64, from, bytes)
+fn copy_out_async(to: *mut c_void, from: u64, bytes: usize, stream: impl Named) -> Result<(), Error> {
+    run(stream.named(), to as u64, from, bytes)
 }
 
 fn copy_2d(plan: In<Plan2d>) -> Result<(), Error> {
     let driver = driver::get()?;
-    let moment = rows_of(driver, plan.get()?, std::ptr::null_mut(), Legacy)?;
+    let moment = rows_of(driver, plan.get()?, std::ptr::null_mut())?;
     driver.wait_for(&moment)
 }
 
-fn copy_2d_async(plan: In<Plan2d>, stream: *mut c_void) -> Result<(), Error> {
-    rows_of(driver::get()?, plan.get()?, stream, Legacy).map(|_| ())
-}
-
-fn copy_2d_async_ptsz(plan: In<Plan2d>, stream: *mut c_void) -> Result<(), Error> {
-    rows_of(driver::get()?, plan.get()?, stream, PerThread).map(|_| ())
+fn copy_2d_async(plan: In<Plan2d>, stream: impl Named) -> Result<(), Error> {
+    rows_of(driver::get()?, plan.get()?, stream.named()).map(|_| ())
 }
 
 /// A pitched copy: one transfer in time, row by row in kept memory.
-fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void, default: stream::Default) -> Result<Moment, Error> {
+fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void) -> Result<Moment, Error> {
     const ARRAY: u32 = 3;
     if plan.from_kind == ARRAY || plan.to_kind == ARRAY {
         return Err(Error::NotSupported);
@@ -330,7 +295,7 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void, default: stream::
     let to = start(side(plan.to_kind, plan.to_host, plan.to_device), plan.to_x, plan.to_y, plan.to_pitch);
     let total = plan.width.checked_mul(plan.height).ok_or(Error::InvalidValue)? as u64;
     let mut core = driver.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream)?;
     if total == 0 {
         return Ok(Moment::Known(0));
     }
@@ -387,11 +352,11 @@ fn fill_host(to: u64, width: u32, value: u32, count: usize) {
     }
 }
 
-fn fill(default: stream::Default, stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
+fn fill(stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
     let driver = driver::get()?;
     driver.faults()?;
     let mut core = driver.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream)?;
     let row = fill.count as u64 * u64::from(fill.width);
     if row == 0 || fill.rows == 0 {
         return Ok(Moment::Known(0));
@@ -414,7 +379,7 @@ fn fill(default: stream::Default, stream: *mut c_void, fill: Fill) -> Result<Mom
 }
 
 fn fill_and_wait(of: Fill) -> Result<(), Error> {
-    let moment = fill(Legacy, std::ptr::null_mut(), of)?;
+    let moment = fill(std::ptr::null_mut(), of)?;
     driver::get()?.wait_for(&moment)
 }
 
@@ -430,28 +395,16 @@ fn set_32(to: u64, value: u32, count: usize) -> Result<(), Error> {
     fill_and_wait(Fill::flat(to, 4, value, count))
 }
 
-fn set_8_async(to: u64, value: u8, count: usize, stream: *mut c_void) -> Result<(), Error> {
-    fill(Legacy, stream, Fill::flat(to, 1, value.into(), count)).map(|_| ())
+fn set_8_async(to: u64, value: u8, count: usize, stream: impl Named) -> Result<(), Error> {
+    fill(stream.named(), Fill::flat(to, 1, value.into(), count)).map(|_| ())
 }
 
-fn set_8_async_ptsz(to: u64, value: u8, count: usize, stream: *mut c_void) -> Result<(), Error> {
-    fill(PerThread, stream, Fill::flat(to, 1, value.into(), count)).map(|_| ())
+fn set_16_async(to: u64, value: u16, count: usize, stream: impl Named) -> Result<(), Error> {
+    fill(stream.named(), Fill::flat(to, 2, value.into(), count)).map(|_| ())
 }
 
-fn set_16_async(to: u64, value: u16, count: usize, stream: *mut c_void) -> Result<(), Error> {
-    fill(Legacy, stream, Fill::flat(to, 2, value.into(), count)).map(|_| ())
-}
-
-fn set_16_async_ptsz(to: u64, value: u16, count: usize, stream: *mut c_void) -> Result<(), Error> {
-    fill(PerThread, stream, Fill::flat(to, 2, value.into(), count)).map(|_| ())
-}
-
-fn set_32_async(to: u64, value: u32, count: usize, stream: *mut c_void) -> Result<(), Error> {
-    fill(Legacy, stream, Fill::flat(to, 4, value, count)).map(|_| ())
-}
-
-fn set_32_async_ptsz(to: u64, value: u32, count: usize, stream: *mut c_void) -> Result<(), Error> {
-    fill(PerThread, stream, Fill::flat(to, 4, value, count)).map(|_| ())
+fn set_32_async(to: u64, value: u32, count: usize, stream: impl Named) -> Result<(), Error> {
+    fill(stream.named(), Fill::flat(to, 4, value, count)).map(|_| ())
 }
 
 fn set_2d_8(to: u64, pitch: usize, value: u8, width: usize, height: usize) -> Result<(), Error> {
@@ -474,7 +427,7 @@ fn set_2d_8_async(
     height: usize,
     stream: *mut c_void,
 ) -> Result<(), Error> {
-    fill(Legacy, stream, Fill { to, width: 1, value: value.into(), count: width, pitch, rows: height }).map(|_| ())
+    fill(stream, Fill { to, width: 1, value: value.into(), count: width, pitch, rows: height }).map(|_| ())
 }
 
 fn set_2d_16_async(
@@ -485,7 +438,7 @@ fn set_2d_16_async(
     height: usize,
     stream: *mut c_void,
 ) -> Result<(), Error> {
-    fill(Legacy, stream, Fill { to, width: 2, value: value.into(), count: width, pitch, rows: height }).map(|_| ())
+    fill(stream, Fill { to, width: 2, value: value.into(), count: width, pitch, rows: height }).map(|_| ())
 }
 
 fn set_2d_32_async(
@@ -496,5 +449,5 @@ fn set_2d_32_async(
     height: usize,
     stream: *mut c_void,
 ) -> Result<(), Error> {
-    fill(Legacy, stream, Fill { to, width: 4, value, count: width, pitch, rows: height }).map(|_| ())
+    fill(stream, Fill { to, width: 4, value, count: width, pitch, rows: height }).map(|_| ())
 }

@@ -7,14 +7,15 @@ use ghost_abi::Out;
 use crate::arena::Handle;
 use crate::core::{Event, Moment};
 use crate::queue::Action;
+use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, context, driver, graph, stream};
 
 ghost_abi::rows! { Cuda;
     fn cuEventCreate(event: Out<*mut c_void>, flags: u32) => create;
-    fn cuEventRecord(event: *mut c_void, stream: *mut c_void) => record;
-    since 7000 fn cuEventRecord_ptsz(event: *mut c_void, stream: *mut c_void) => record_ptsz;
-    since 11010 fn cuEventRecordWithFlags(event: *mut c_void, stream: *mut c_void, flags: u32) => record_with_flags;
-    since 11010 fn cuEventRecordWithFlags_ptsz(event: *mut c_void, stream: *mut c_void, flags: u32) => record_flags_ptsz;
+    fn cuEventRecord(event: *mut c_void, stream: Legacy) => record;
+    since 7000 fn cuEventRecord_ptsz(event: *mut c_void, stream: PerThread) => record;
+    since 11010 fn cuEventRecordWithFlags(event: *mut c_void, stream: Legacy, flags: u32) => record_with_flags;
+    since 11010 fn cuEventRecordWithFlags_ptsz(event: *mut c_void, stream: PerThread, flags: u32) => record_with_flags;
     fn cuEventQuery(event: *mut c_void) => query;
     fn cuEventSynchronize(event: *mut c_void) => synchronize;
     since 4000 fn cuEventDestroy_v2(event: *mut c_void) => destroy;
@@ -45,28 +46,16 @@ fn create(event: Out<*mut c_void>, flags: u32) -> Result<(), Error> {
     Ok(event.set(handle.pointer())?)
 }
 
-fn record(event: *mut c_void, stream: *mut c_void) -> Result<(), Error> {
-    record_on(event, stream::Default::Legacy, stream)
-}
-
-fn record_ptsz(event: *mut c_void, stream: *mut c_void) -> Result<(), Error> {
-    record_on(event, stream::Default::PerThread, stream)
-}
-
 /// Flag 1 = external event node; outside a capture it changes nothing.
-fn record_with_flags(event: *mut c_void, stream: *mut c_void, flags: u32) -> Result<(), Error> {
+fn record_with_flags(event: *mut c_void, stream: impl Named, flags: u32) -> Result<(), Error> {
     if flags > 1 { Err(Error::InvalidValue) } else { record(event, stream) }
 }
 
-fn record_flags_ptsz(event: *mut c_void, stream: *mut c_void, flags: u32) -> Result<(), Error> {
-    if flags > 1 { Err(Error::InvalidValue) } else { record_ptsz(event, stream) }
-}
-
-fn record_on(event: *mut c_void, default: stream::Default, stream: *mut c_void) -> Result<(), Error> {
+fn record(event: *mut c_void, stream: impl Named) -> Result<(), Error> {
     let driver = driver::get()?;
     let mut core = driver.core();
     let handle = Handle::of(event);
-    let stream = stream::resolve(&mut core, stream, default)?;
+    let stream = stream::resolve(&mut core, stream.named())?;
     let on = core.stream(stream)?.device;
     if core.event(handle)?.device != on {
         return Err(Error::InvalidHandle);

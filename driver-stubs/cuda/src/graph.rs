@@ -11,7 +11,6 @@ use crate::arena::Handle;
 use crate::core::Core;
 use crate::driver::Driver;
 use crate::queue::{Action, Priced};
-use crate::stream::Default::Legacy;
 use crate::user_object::{self, drop_references};
 use crate::{Cuda, Error, driver, stream};
 
@@ -107,7 +106,7 @@ pub struct CapturedEvent {
 
 fn begin(stream: *mut c_void, mode: i32) -> Result<(), Error> {
     let mut core = driver::get()?.core();
-    let handle = stream::resolve(&mut core, stream, Legacy)?;
+    let handle = stream::resolve(&mut core, stream)?;
     let state = core.stream(handle)?;
     if !(0..=2).contains(&mode) {
         return Err(Error::InvalidValue);
@@ -127,7 +126,7 @@ fn begin(stream: *mut c_void, mode: i32) -> Result<(), Error> {
 fn end(stream: *mut c_void, graph: Out<*mut c_void>) -> Result<(), Error> {
     graph.check()?;
     let mut core = driver::get()?.core();
-    let handle = stream::resolve(&mut core, stream, Legacy)?;
+    let handle = stream::resolve(&mut core, stream)?;
     let capture = core.stream(handle)?.capture.clone().ok_or(Error::IllegalState)?;
     if capture.origin != handle {
         return Err(Error::StreamCaptureUnmatched);
@@ -164,7 +163,7 @@ fn reached(core: &Core, origin: &Capture, nodes: &[usize]) -> bool {
 
 fn is_capturing(stream: *mut c_void, status: Out<i32>) -> Result<(), Error> {
     let mut core = driver::get()?.core();
-    let handle = stream::resolve(&mut core, stream, Legacy)?;
+    let handle = stream::resolve(&mut core, stream)?;
     Ok(status.set(status_of(&core, handle)?)?)
 }
 
@@ -182,7 +181,7 @@ fn info_v2(
     count: MaybeOut<usize>,
 ) -> Result<(), Error> {
     let mut core = driver::get()?.core();
-    let handle = stream::resolve(&mut core, stream, Legacy)?;
+    let handle = stream::resolve(&mut core, stream)?;
     status.set(status_of(&core, handle)?)?;
     let Some(capture) = core.stream(handle)?.capture.clone() else { return Ok(()) };
     id.set(capture.id);
@@ -407,7 +406,7 @@ fn launch(exec: *mut c_void, stream: *mut c_void) -> Result<(), Error> {
     let driver = driver::get()?;
     driver.faults()?;
     let mut core = driver.core();
-    let stream = stream::resolve(&mut core, stream, Legacy)?;
+    let stream = stream::resolve(&mut core, stream)?;
     let exec = Handle::of(exec);
     let nodes = core.execs.get(exec).ok_or(Error::InvalidValue)?.nodes.clone();
     if core.queued > 0 && core.must_queue(stream)? || nodes.iter().any(|n| n.host.is_some()) {

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::driver::Driver;
 use crate::queue::{Action, Call};
-use crate::stream::Default::{Legacy, PerThread};
+use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, driver, graph, stream};
 
 ghost_abi::rows! { Cuda;
-    since 10000 fn cuLaunchHostFunc(stream: *mut c_void, function: Option<HostFunction>, user: *mut c_void) => launch;
-    since 10000 fn cuLaunchHostFunc_ptsz(stream: *mut c_void, function: Option<HostFunction>, user: *mut c_void) => launch_ptsz;
-    fn cuStreamAddCallback(stream: *mut c_void, callback: Option<StreamCallback>, user: *mut c_void, flags: u32) => add_callback;
-    since 7000 fn cuStreamAddCallback_ptsz(stream: *mut c_void, callback: Option<StreamCallback>, user: *mut c_void, flags: u32) => add_callback_ptsz;
+    since 10000 fn cuLaunchHostFunc(stream: Legacy, function: Option<HostFunction>, user: *mut c_void) => launch;
+    since 10000 fn cuLaunchHostFunc_ptsz(stream: PerThread, function: Option<HostFunction>, user: *mut c_void) => launch;
+    fn cuStreamAddCallback(stream: Legacy, callback: Option<StreamCallback>, user: *mut c_void, flags: u32) => add_callback;
+    since 7000 fn cuStreamAddCallback_ptsz(stream: PerThread, callback: Option<StreamCallback>, user: *mut c_void, flags: u32) => add_callback;
 }
 
 /// `CUhostFn`.
@@ -38,61 +38,30 @@ impl User {
     }
 }
 
-fn launch(stream: *mut c_void, function: Option<HostFunction>, user: *mut c_void) -> Result<(), Error> {
-    launch_on(stream, function, user, Legacy)
-}
-
-fn launch_ptsz(stream: *mut c_void, function: Option<HostFunction>, user: *mut c_void) -> Result<(), Error> {
-    launch_on(stream, function, user, PerThread)
-}
-
-fn launch_on(
-    stream: *mut c_void,
-    function: Option<HostFunction>,
-    user: *mut c_void,
-    default: stream::Default,
-) -> Result<(), Error> {
+fn launch(stream: impl Named, function: Option<HostFunction>, user: *mut c_void) -> Result<(), Error> {
     let function = function.ok_or(Error::InvalidValue)?;
     let user = User(user);
     // SAFETY: the caller promises a function that may be called once with this pointer from another thread.
-    enqueue(stream, default, move || unsafe { function(user.get()) })
+    enqueue(stream.named(), move || unsafe { function(user.get()) })
 }
 
 fn add_callback(
-    stream: *mut c_void,
+    stream: impl Named,
     callback: Option<StreamCallback>,
     user: *mut c_void,
     flags: u32,
 ) -> Result<(), Error> {
-    callback_on(stream, callback, user, flags, Legacy)
-}
-
-fn add_callback_ptsz(
-    stream: *mut c_void,
-    callback: Option<StreamCallback>,
-    user: *mut c_void,
-    flags: u32,
-) -> Result<(), Error> {
-    callback_on(stream, callback, user, flags, PerThread)
-}
-
-fn callback_on(
-    stream: *mut c_void,
-    callback: Option<StreamCallback>,
-    user: *mut c_void,
-    flags: u32,
-    default: stream::Default,
-) -> Result<(), Error> {
+    let stream = stream.named();
     let callback = callback.filter(|_| flags == 0).ok_or(Error::InvalidValue)?;
     let (user, named) = (User(user), User(stream));
-    // SAFETY: as in `launch_on`.
-    enqueue(stream, default, move || unsafe { callback(named.get(), 0, user.get()) })
+    // SAFETY: as in `launch`.
+    enqueue(stream, move || unsafe { callback(named.get(), 0, user.get()) })
 }
 
-fn enqueue(stream: *mut c_void, default: stream::Default, run: impl Fn() + Send + Sync + 'static) -> Result<(), Error> {
+fn enqueue(stream: *mut c_void, run: impl Fn() + Send + Sync + 'static) -> Result<(), Error> {
     let driver = driver::get()?;
     let mut core = driver.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream)?;
     if core.stream(handle)?.capture.is_some() {
         return graph::capture_host(&mut core, handle, std::sync::Arc::new(run));
     }

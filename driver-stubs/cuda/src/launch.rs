@@ -11,16 +11,16 @@ use crate::core::Core;
 use crate::driver::Driver;
 use crate::module::{Function, Loaded};
 use crate::price::{self, Geometry};
-use crate::stream::Default::{Legacy, PerThread};
+use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, driver, graph, small, stream};
 
 ghost_abi::rows! { Cuda;
-    fn cuLaunchKernel(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: *mut c_void, params: *const *const u8, extra: *const *mut c_void) => launch;
-    since 7000 fn cuLaunchKernel_ptsz(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: *mut c_void, params: *const *const u8, extra: *const *mut c_void) => launch_ptsz;
+    fn cuLaunchKernel(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: Legacy, params: *const *const u8, extra: *const *mut c_void) => launch;
+    since 7000 fn cuLaunchKernel_ptsz(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: PerThread, params: *const *const u8, extra: *const *mut c_void) => launch;
     since 11060 fn cuLaunchKernelEx(config: In<Config>, function: *mut c_void, params: *const *const u8, extra: *const *mut c_void) => launch_ex;
     since 11060 fn cuLaunchKernelEx_ptsz(config: In<Config>, function: *mut c_void, params: *const *const u8, extra: *const *mut c_void) => launch_ex_ptsz;
-    since 9000 fn cuLaunchCooperativeKernel(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: *mut c_void, params: *const *const u8) => launch_cooperative;
-    since 9000 fn cuLaunchCooperativeKernel_ptsz(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: *mut c_void, params: *const *const u8) => launch_cooperative_ptsz;
+    since 9000 fn cuLaunchCooperativeKernel(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: Legacy, params: *const *const u8) => launch_cooperative;
+    since 9000 fn cuLaunchCooperativeKernel_ptsz(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: PerThread, params: *const *const u8) => launch_cooperative;
     fn cuFuncGetAttribute(value: Out<i32>, attribute: i32, function: *mut c_void) => get_attribute;
     fn cuFuncSetAttribute(function: *mut c_void, attribute: i32, value: i32) => set_attribute;
     since 12000 fn cuKernelGetAttribute(value: Out<i32>, attribute: i32, kernel: *mut c_void, device: i32) => kernel_get_attribute;
@@ -98,32 +98,13 @@ fn launch(
     by: u32,
     bz: u32,
     shared: u32,
-    stream: *mut c_void,
+    stream: impl Named,
     params: *const *const u8,
     extra: *const *mut c_void,
 ) -> Result<(), Error> {
     let geometry = Geometry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes: shared };
     let function = Handle::of(function);
-    run(Legacy, &Ask { function, geometry, stream, params, extra, cooperative: false })
-}
-
-#[expect(clippy::too_many_arguments, reason = "a C signature")]
-fn launch_ptsz(
-    function: *mut c_void,
-    gx: u32,
-    gy: u32,
-    gz: u32,
-    bx: u32,
-    by: u32,
-    bz: u32,
-    shared: u32,
-    stream: *mut c_void,
-    params: *const *const u8,
-    extra: *const *mut c_void,
-) -> Result<(), Error> {
-    let geometry = Geometry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes: shared };
-    let function = Handle::of(function);
-    run(PerThread, &Ask { function, geometry, stream, params, extra, cooperative: false })
+    run(&Ask { function, geometry, stream: stream.named(), params, extra, cooperative: false })
 }
 
 fn launch_ex(
@@ -132,7 +113,7 @@ fn launch_ex(
     params: *const *const u8,
     extra: *const *mut c_void,
 ) -> Result<(), Error> {
-    launch_config(Legacy, config.get()?, function, params, extra)
+    launch_config(config.get()?, function, params, extra)
 }
 
 fn launch_ex_ptsz(
@@ -141,11 +122,12 @@ fn launch_ex_ptsz(
     params: *const *const u8,
     extra: *const *mut c_void,
 ) -> Result<(), Error> {
-    launch_config(PerThread, config.get()?, function, params, extra)
+    let mut config = config.get()?;
+    config.stream = PerThread::from(config.stream).named();
+    launch_config(config, function, params, extra)
 }
 
 fn launch_config(
-    default: stream::Default,
     config: Config,
     function: *mut c_void,
     params: *const *const u8,
@@ -158,7 +140,7 @@ fn launch_config(
     }
     let geometry = Geometry { grid: config.grid, block: config.block, shared_bytes: config.shared };
     let function = Handle::of(function);
-    run(default, &Ask { function, geometry, stream: config.stream, params, extra, cooperative: false })
+    run(&Ask { function, geometry, stream: config.stream, params, extra, cooperative: false })
 }
 
 #[expect(clippy::too_many_arguments, reason = "a C signature")]
@@ -171,37 +153,19 @@ fn launch_cooperative(
     by: u32,
     bz: u32,
     shared: u32,
-    stream: *mut c_void,
+    stream: impl Named,
     params: *const *const u8,
 ) -> Result<(), Error> {
     let geometry = Geometry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes: shared };
     let (function, extra) = (Handle::of(function), std::ptr::null());
-    run(Legacy, &Ask { function, geometry, stream, params, extra, cooperative: true })
+    run(&Ask { function, geometry, stream: stream.named(), params, extra, cooperative: true })
 }
 
-#[expect(clippy::too_many_arguments, reason = "a C signature")]
-fn launch_cooperative_ptsz(
-    function: *mut c_void,
-    gx: u32,
-    gy: u32,
-    gz: u32,
-    bx: u32,
-    by: u32,
-    bz: u32,
-    shared: u32,
-    stream: *mut c_void,
-    params: *const *const u8,
-) -> Result<(), Error> {
-    let geometry = Geometry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes: shared };
-    let (function, extra) = (Handle::of(function), std::ptr::null());
-    run(PerThread, &Ask { function, geometry, stream, params, extra, cooperative: true })
-}
-
-fn run(default: stream::Default, ask: &Ask) -> Result<(), Error> {
+fn run(ask: &Ask) -> Result<(), Error> {
     let driver = driver::get()?;
     driver.faults()?;
     let mut core = driver.core();
-    let stream = stream::resolve(&mut core, ask.stream, default)?;
+    let stream = stream::resolve(&mut core, ask.stream)?;
     let function = core.functions.get(ask.function).ok_or(Error::InvalidHandle)?;
     check(driver, function, ask)?;
     let loaded = function.loaded.clone();

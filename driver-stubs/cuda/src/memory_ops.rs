@@ -6,26 +6,26 @@ use std::ffi::c_void;
 use crate::core::Core;
 use crate::queue::Action;
 use crate::ranges::Memory;
-use crate::stream::Default::{Legacy, PerThread};
+use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, driver, graph, stream};
 
 ghost_abi::rows! { Cuda;
-    since 11070 fn cuStreamWriteValue32_v2(stream: *mut c_void, address: u64, value: u32, flags: u32) => write_32;
-    since 11070 fn cuStreamWriteValue32_v2_ptsz(stream: *mut c_void, address: u64, value: u32, flags: u32) => write_32_ptsz;
-    since 11070 fn cuStreamWriteValue64_v2(stream: *mut c_void, address: u64, value: u64, flags: u32) => write_64;
-    since 11070 fn cuStreamWriteValue64_v2_ptsz(stream: *mut c_void, address: u64, value: u64, flags: u32) => write_64_ptsz;
-    since 11070 fn cuStreamWaitValue32_v2(stream: *mut c_void, address: u64, value: u32, flags: u32) => wait_32;
-    since 11070 fn cuStreamWaitValue32_v2_ptsz(stream: *mut c_void, address: u64, value: u32, flags: u32) => wait_32_ptsz;
-    since 11070 fn cuStreamWaitValue64_v2(stream: *mut c_void, address: u64, value: u64, flags: u32) => wait_64;
-    since 11070 fn cuStreamWaitValue64_v2_ptsz(stream: *mut c_void, address: u64, value: u64, flags: u32) => wait_64_ptsz;
-    since 8000 fn cuStreamWriteValue32(stream: *mut c_void, address: u64, value: u32, flags: u32) => write_32;
-    since 8000 fn cuStreamWriteValue32_ptsz(stream: *mut c_void, address: u64, value: u32, flags: u32) => write_32_ptsz;
-    since 9000 fn cuStreamWriteValue64(stream: *mut c_void, address: u64, value: u64, flags: u32) => write_64;
-    since 9000 fn cuStreamWriteValue64_ptsz(stream: *mut c_void, address: u64, value: u64, flags: u32) => write_64_ptsz;
-    since 8000 fn cuStreamWaitValue32(stream: *mut c_void, address: u64, value: u32, flags: u32) => wait_32;
-    since 8000 fn cuStreamWaitValue32_ptsz(stream: *mut c_void, address: u64, value: u32, flags: u32) => wait_32_ptsz;
-    since 9000 fn cuStreamWaitValue64(stream: *mut c_void, address: u64, value: u64, flags: u32) => wait_64;
-    since 9000 fn cuStreamWaitValue64_ptsz(stream: *mut c_void, address: u64, value: u64, flags: u32) => wait_64_ptsz;
+    since 11070 fn cuStreamWriteValue32_v2(stream: Legacy, address: u64, value: u32, flags: u32) => write_32;
+    since 11070 fn cuStreamWriteValue32_v2_ptsz(stream: PerThread, address: u64, value: u32, flags: u32) => write_32;
+    since 11070 fn cuStreamWriteValue64_v2(stream: Legacy, address: u64, value: u64, flags: u32) => write_64;
+    since 11070 fn cuStreamWriteValue64_v2_ptsz(stream: PerThread, address: u64, value: u64, flags: u32) => write_64;
+    since 11070 fn cuStreamWaitValue32_v2(stream: Legacy, address: u64, value: u32, flags: u32) => wait_32;
+    since 11070 fn cuStreamWaitValue32_v2_ptsz(stream: PerThread, address: u64, value: u32, flags: u32) => wait_32;
+    since 11070 fn cuStreamWaitValue64_v2(stream: Legacy, address: u64, value: u64, flags: u32) => wait_64;
+    since 11070 fn cuStreamWaitValue64_v2_ptsz(stream: PerThread, address: u64, value: u64, flags: u32) => wait_64;
+    since 8000 fn cuStreamWriteValue32(stream: Legacy, address: u64, value: u32, flags: u32) => write_32;
+    since 8000 fn cuStreamWriteValue32_ptsz(stream: PerThread, address: u64, value: u32, flags: u32) => write_32;
+    since 9000 fn cuStreamWriteValue64(stream: Legacy, address: u64, value: u64, flags: u32) => write_64;
+    since 9000 fn cuStreamWriteValue64_ptsz(stream: PerThread, address: u64, value: u64, flags: u32) => write_64;
+    since 8000 fn cuStreamWaitValue32(stream: Legacy, address: u64, value: u32, flags: u32) => wait_32;
+    since 8000 fn cuStreamWaitValue32_ptsz(stream: PerThread, address: u64, value: u32, flags: u32) => wait_32;
+    since 9000 fn cuStreamWaitValue64(stream: Legacy, address: u64, value: u64, flags: u32) => wait_64;
+    since 9000 fn cuStreamWaitValue64_ptsz(stream: PerThread, address: u64, value: u64, flags: u32) => wait_64;
 }
 
 const FLUSH: u32 = 1 << 30;
@@ -81,20 +81,13 @@ impl Word {
     }
 }
 
-fn write(
-    default: stream::Default,
-    stream: *mut c_void,
-    address: u64,
-    bytes: usize,
-    value: u64,
-    flags: u32,
-) -> Result<(), Error> {
+fn write(stream: *mut c_void, address: u64, bytes: usize, value: u64, flags: u32) -> Result<(), Error> {
     if flags > 1 {
         return Err(Error::InvalidValue);
     }
     let driver = driver::get()?;
     let mut core = driver.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream)?;
     let word = Word::new(&core, address, bytes)?;
     graph::forbid_capture(&mut core, handle)?;
     // The word appears when the stream gets there, which somebody on the host may be waiting for.
@@ -126,21 +119,14 @@ fn met(word: Word, seen: u64, value: u64, condition: u32) -> bool {
     }
 }
 
-fn wait(
-    default: stream::Default,
-    stream: *mut c_void,
-    address: u64,
-    bytes: usize,
-    value: u64,
-    flags: u32,
-) -> Result<(), Error> {
+fn wait(stream: *mut c_void, address: u64, bytes: usize, value: u64, flags: u32) -> Result<(), Error> {
     let condition = flags & !FLUSH;
     if condition > 3 {
         return Err(Error::InvalidValue);
     }
     let driver = driver::get()?;
     let mut core = driver.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream)?;
     let word = Word::new(&core, address, bytes)?;
     graph::forbid_capture(&mut core, handle)?;
     core.push(
@@ -153,36 +139,20 @@ fn wait(
     Ok(())
 }
 
-fn write_32(stream: *mut c_void, address: u64, value: u32, flags: u32) -> Result<(), Error> {
-    write(Legacy, stream, address, 4, value.into(), flags)
+fn write_32(stream: impl Named, address: u64, value: u32, flags: u32) -> Result<(), Error> {
+    write(stream.named(), address, 4, value.into(), flags)
 }
 
-fn write_32_ptsz(stream: *mut c_void, address: u64, value: u32, flags: u32) -> Result<(), Error> {
-    write(PerThread, stream, address, 4, value.into(), flags)
+fn write_64(stream: impl Named, address: u64, value: u64, flags: u32) -> Result<(), Error> {
+    write(stream.named(), address, 8, value, flags)
 }
 
-fn write_64(stream: *mut c_void, address: u64, value: u64, flags: u32) -> Result<(), Error> {
-    write(Legacy, stream, address, 8, value, flags)
+fn wait_32(stream: impl Named, address: u64, value: u32, flags: u32) -> Result<(), Error> {
+    wait(stream.named(), address, 4, value.into(), flags)
 }
 
-fn write_64_ptsz(stream: *mut c_void, address: u64, value: u64, flags: u32) -> Result<(), Error> {
-    write(PerThread, stream, address, 8, value, flags)
-}
-
-fn wait_32(stream: *mut c_void, address: u64, value: u32, flags: u32) -> Result<(), Error> {
-    wait(Legacy, stream, address, 4, value.into(), flags)
-}
-
-fn wait_32_ptsz(stream: *mut c_void, address: u64, value: u32, flags: u32) -> Result<(), Error> {
-    wait(PerThread, stream, address, 4, value.into(), flags)
-}
-
-fn wait_64(stream: *mut c_void, address: u64, value: u64, flags: u32) -> Result<(), Error> {
-    wait(Legacy, stream, address, 8, value, flags)
-}
-
-fn wait_64_ptsz(stream: *mut c_void, address: u64, value: u64, flags: u32) -> Result<(), Error> {
-    wait(PerThread, stream, address, 8, value, flags)
+fn wait_64(stream: impl Named, address: u64, value: u64, flags: u32) -> Result<(), Error> {
+    wait(stream.named(), address, 8, value, flags)
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ fn alloc_async(address: Out<u64>, bytes: usize, stream: *mut c_void) -> Result<(
     address.check()?;
     let driver = driver::get()?;
     let mut core = driver.core();
-    let stream = stream::resolve(&mut core, stream, stream::Default::Legacy)?;
+    let stream = stream::resolve(&mut core, stream)?;
     let device = core.stream(stream)?.device;
     let pool = default_of(&mut core, device);
     Ok(address.set(allocate(driver, &mut core, pool, bytes)?)?)
@@ -168,7 +168,7 @@ fn alloc_async(address: Out<u64>, bytes: usize, stream: *mut c_void) -> Result<(
 
 fn free_async(address: u64, stream: *mut c_void) -> Result<(), Error> {
     let mut core = driver::get()?.core();
-    stream::resolve(&mut core, stream, stream::Default::Legacy)?;
+    stream::resolve(&mut core, stream)?;
     let range = core.ranges.at(address).filter(|r| r.memory == Memory::Device).ok_or(Error::InvalidValue)?;
     core.ranges.remove(range.base);
     core.store.forget(range.base, range.bytes);
@@ -183,7 +183,7 @@ fn alloc_from_pool(address: Out<u64>, bytes: usize, pool: *mut c_void, stream: *
     address.check()?;
     let driver = driver::get()?;
     let mut core = driver.core();
-    stream::resolve(&mut core, stream, stream::Default::Legacy)?;
+    stream::resolve(&mut core, stream)?;
     Ok(address.set(allocate(driver, &mut core, Handle::of(pool), bytes)?)?)
 }
 

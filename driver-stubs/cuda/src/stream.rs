@@ -16,40 +16,74 @@ ghost_abi::rows! { Cuda;
     fn cuStreamCreate(stream: Out<*mut c_void>, flags: u32) => create;
     fn cuStreamCreateWithPriority(stream: Out<*mut c_void>, flags: u32, priority: i32) => create_with_priority;
     since 4000 fn cuStreamDestroy_v2(stream: *mut c_void) => destroy;
-    fn cuStreamGetPriority(stream: *mut c_void, priority: Out<i32>) => get_priority;
-    since 7000 fn cuStreamGetPriority_ptsz(stream: *mut c_void, priority: Out<i32>) => get_priority_ptsz;
-    since 12080 fn cuStreamGetDevice(stream: *mut c_void, device: Out<i32>) => get_device;
-    since 12080 fn cuStreamGetDevice_ptsz(stream: *mut c_void, device: Out<i32>) => get_device_ptsz;
-    fn cuStreamGetFlags(stream: *mut c_void, flags: Out<u32>) => get_flags;
-    since 7000 fn cuStreamGetFlags_ptsz(stream: *mut c_void, flags: Out<u32>) => get_flags_ptsz;
-    since 12000 fn cuStreamGetId(stream: *mut c_void, id: Out<u64>) => get_id;
-    since 12000 fn cuStreamGetId_ptsz(stream: *mut c_void, id: Out<u64>) => get_id_ptsz;
-    since 9020 fn cuStreamGetCtx(stream: *mut c_void, context: Out<*mut c_void>) => get_ctx;
-    since 9020 fn cuStreamGetCtx_ptsz(stream: *mut c_void, context: Out<*mut c_void>) => get_ctx_ptsz;
-    since 12050 fn cuStreamGetCtx_v2(stream: *mut c_void, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) => get_ctx_v2;
-    since 12050 fn cuStreamGetCtx_v2_ptsz(stream: *mut c_void, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) => get_ctx_v2_ptsz;
+    fn cuStreamGetPriority(stream: Legacy, priority: Out<i32>) => get_priority;
+    since 7000 fn cuStreamGetPriority_ptsz(stream: PerThread, priority: Out<i32>) => get_priority;
+    since 12080 fn cuStreamGetDevice(stream: Legacy, device: Out<i32>) => get_device;
+    since 12080 fn cuStreamGetDevice_ptsz(stream: PerThread, device: Out<i32>) => get_device;
+    fn cuStreamGetFlags(stream: Legacy, flags: Out<u32>) => get_flags;
+    since 7000 fn cuStreamGetFlags_ptsz(stream: PerThread, flags: Out<u32>) => get_flags;
+    since 12000 fn cuStreamGetId(stream: Legacy, id: Out<u64>) => get_id;
+    since 12000 fn cuStreamGetId_ptsz(stream: PerThread, id: Out<u64>) => get_id;
+    since 9020 fn cuStreamGetCtx(stream: Legacy, context: Out<*mut c_void>) => get_ctx;
+    since 9020 fn cuStreamGetCtx_ptsz(stream: PerThread, context: Out<*mut c_void>) => get_ctx;
+    since 12050 fn cuStreamGetCtx_v2(stream: Legacy, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) => get_ctx_v2;
+    since 12050 fn cuStreamGetCtx_v2_ptsz(stream: PerThread, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) => get_ctx_v2;
     since 12050 fn cuStreamGetGreenCtx(stream: *mut c_void, green: Out<*mut c_void>) => get_green_ctx;
-    fn cuStreamWaitEvent(stream: *mut c_void, event: *mut c_void, flags: u32) => wait_event;
-    since 7000 fn cuStreamWaitEvent_ptsz(stream: *mut c_void, event: *mut c_void, flags: u32) => wait_event_ptsz;
-    fn cuStreamQuery(stream: *mut c_void) => query;
-    since 7000 fn cuStreamQuery_ptsz(stream: *mut c_void) => query_ptsz;
-    fn cuStreamSynchronize(stream: *mut c_void) => synchronize;
-    since 7000 fn cuStreamSynchronize_ptsz(stream: *mut c_void) => synchronize_ptsz;
+    fn cuStreamWaitEvent(stream: Legacy, event: *mut c_void, flags: u32) => wait_event;
+    since 7000 fn cuStreamWaitEvent_ptsz(stream: PerThread, event: *mut c_void, flags: u32) => wait_event;
+    fn cuStreamQuery(stream: Legacy) => query;
+    since 7000 fn cuStreamQuery_ptsz(stream: PerThread) => query;
+    fn cuStreamSynchronize(stream: Legacy) => synchronize;
+    since 7000 fn cuStreamSynchronize_ptsz(stream: PerThread) => synchronize;
     fn cuStreamCopyAttributes(to: *mut c_void, from: *mut c_void) => copy_attributes;
     since 7000 fn cuStreamCopyAttributes_ptsz(to: *mut c_void, from: *mut c_void) => copy_attributes;
     fn cuStreamAttachMemAsync(stream: *mut c_void, address: u64, bytes: usize, flags: u32) => attach_mem;
     since 7000 fn cuStreamAttachMemAsync_ptsz(stream: *mut c_void, address: u64, bytes: usize, flags: u32) => attach_mem;
 }
 
-/// What a null stream means to the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Default {
-    Legacy,
-    PerThread,
+/// A `CUstream` argument of a plain function: null means the legacy stream.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Legacy(*mut c_void);
+
+/// A `CUstream` argument of a `_ptsz` function: null means the thread's own stream.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct PerThread(*mut c_void);
+
+/// A stream argument whose null has a meaning, so that one handler serves both forms of a function.
+pub trait Named {
+    /// The same stream with that meaning spelled out.
+    fn named(self) -> *mut c_void;
 }
 
-const LEGACY: u64 = 1;
-const PER_THREAD: u64 = 2;
+impl PerThread {
+    /// This thread's own stream, for functions that name none.
+    pub fn own() -> *mut c_void {
+        OWN_STREAM as *mut c_void
+    }
+}
+
+impl From<*mut c_void> for PerThread {
+    fn from(stream: *mut c_void) -> PerThread {
+        PerThread(stream)
+    }
+}
+
+impl Named for Legacy {
+    fn named(self) -> *mut c_void {
+        self.0
+    }
+}
+
+impl Named for PerThread {
+    fn named(self) -> *mut c_void {
+        if self.0.is_null() { OWN_STREAM as *mut c_void } else { self.0 }
+    }
+}
+
+const LEGACY_STREAM: u64 = 1;
+const OWN_STREAM: u64 = 2;
 const NON_BLOCKING: u32 = 1;
 
 thread_local! {
@@ -59,11 +93,10 @@ thread_local! {
 
 /// The stream a `CUstream` names: null and 1 are the legacy stream, 2 this thread's own.
 #[inline]
-pub fn resolve(core: &mut Core, stream: *mut c_void, default: Default) -> Result<Handle, Error> {
+pub fn resolve(core: &mut Core, stream: *mut c_void) -> Result<Handle, Error> {
     let per_thread = match stream as u64 {
-        0 => default == Default::PerThread,
-        LEGACY => false,
-        PER_THREAD => true,
+        0 | LEGACY_STREAM => false,
+        OWN_STREAM => true,
         _ => {
             let handle = Handle::of(stream);
             core.stream(handle)?;
@@ -84,9 +117,9 @@ pub fn resolve(core: &mut Core, stream: *mut c_void, default: Default) -> Result
     Ok(stream)
 }
 
-fn with<T>(stream: *mut c_void, default: Default, read: impl FnOnce(&Core, &Stream) -> T) -> Result<T, Error> {
+fn with<T>(stream: *mut c_void, read: impl FnOnce(&Core, &Stream) -> T) -> Result<T, Error> {
     let mut core = driver::get()?.core();
-    let handle = resolve(&mut core, stream, default)?;
+    let handle = resolve(&mut core, stream)?;
     Ok(read(&core, core.stream(handle)?))
 }
 
@@ -122,88 +155,54 @@ fn destroy(stream: *mut c_void) -> Result<(), Error> {
     core.streams.remove(handle).map(|_| ()).ok_or(Error::InvalidHandle)
 }
 
-fn get_priority(stream: *mut c_void, priority: Out<i32>) -> Result<(), Error> {
-    Ok(priority.set(with(stream, Default::Legacy, |_, s| s.priority)?)?)
+fn get_priority(stream: impl Named, priority: Out<i32>) -> Result<(), Error> {
+    Ok(priority.set(with(stream.named(), |_, s| s.priority)?)?)
 }
 
-fn get_priority_ptsz(stream: *mut c_void, priority: Out<i32>) -> Result<(), Error> {
-    Ok(priority.set(with(stream, Default::PerThread, |_, s| s.priority)?)?)
+fn get_device(stream: impl Named, device: Out<i32>) -> Result<(), Error> {
+    Ok(device.set(with(stream.named(), |_, s| s.device as i32)?)?)
 }
 
-fn get_device(stream: *mut c_void, device: Out<i32>) -> Result<(), Error> {
-    Ok(device.set(with(stream, Default::Legacy, |_, s| s.device as i32)?)?)
+fn get_flags(stream: impl Named, flags: Out<u32>) -> Result<(), Error> {
+    Ok(flags.set(with(stream.named(), |_, s| u32::from(s.non_blocking))?)?)
 }
 
-fn get_device_ptsz(stream: *mut c_void, device: Out<i32>) -> Result<(), Error> {
-    Ok(device.set(with(stream, Default::PerThread, |_, s| s.device as i32)?)?)
+fn get_id(stream: impl Named, id: Out<u64>) -> Result<(), Error> {
+    Ok(id.set(with(stream.named(), |_, s| s.id)?)?)
 }
 
-fn get_flags(stream: *mut c_void, flags: Out<u32>) -> Result<(), Error> {
-    Ok(flags.set(with(stream, Default::Legacy, |_, s| u32::from(s.non_blocking))?)?)
+fn get_ctx(stream: impl Named, context: Out<*mut c_void>) -> Result<(), Error> {
+    Ok(context.set(with(stream.named(), |_, s| s.context.pointer())?)?)
 }
 
-fn get_flags_ptsz(stream: *mut c_void, flags: Out<u32>) -> Result<(), Error> {
-    Ok(flags.set(with(stream, Default::PerThread, |_, s| u32::from(s.non_blocking))?)?)
-}
-
-fn get_id(stream: *mut c_void, id: Out<u64>) -> Result<(), Error> {
-    Ok(id.set(with(stream, Default::Legacy, |_, s| s.id)?)?)
-}
-
-fn get_id_ptsz(stream: *mut c_void, id: Out<u64>) -> Result<(), Error> {
-    Ok(id.set(with(stream, Default::PerThread, |_, s| s.id)?)?)
-}
-
-fn get_ctx(stream: *mut c_void, context: Out<*mut c_void>) -> Result<(), Error> {
-    Ok(context.set(with(stream, Default::Legacy, |_, s| s.context.pointer())?)?)
-}
-
-fn get_ctx_ptsz(stream: *mut c_void, context: Out<*mut c_void>) -> Result<(), Error> {
-    Ok(context.set(with(stream, Default::PerThread, |_, s| s.context.pointer())?)?)
-}
-
-fn get_ctx_v2(stream: *mut c_void, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) -> Result<(), Error> {
+fn get_ctx_v2(stream: impl Named, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) -> Result<(), Error> {
     green.set(std::ptr::null_mut());
     get_ctx(stream, context)
 }
 
-fn get_ctx_v2_ptsz(stream: *mut c_void, context: Out<*mut c_void>, green: MaybeOut<*mut c_void>) -> Result<(), Error> {
-    green.set(std::ptr::null_mut());
-    get_ctx_ptsz(stream, context)
-}
-
 /// No stream belongs to a green context yet.
 fn get_green_ctx(stream: *mut c_void, green: Out<*mut c_void>) -> Result<(), Error> {
-    with(stream, Default::Legacy, |_, _| ())?;
+    with(stream, |_, _| ())?;
     Ok(green.set(std::ptr::null_mut())?)
 }
 
 fn copy_attributes(to: *mut c_void, from: *mut c_void) -> Result<(), Error> {
-    with(to, Default::Legacy, |_, _| ())?;
-    with(from, Default::Legacy, |_, _| ())
+    with(to, |_, _| ())?;
+    with(from, |_, _| ())
 }
 
 fn attach_mem(stream: *mut c_void, address: u64, _bytes: usize, _flags: u32) -> Result<(), Error> {
-    with(stream, Default::Legacy, |core, _| core.ranges.find(address))
-        .and_then(|r| r.map(|_| ()).ok_or(Error::InvalidValue))
-}
-
-fn wait_event(stream: *mut c_void, event: *mut c_void, flags: u32) -> Result<(), Error> {
-    wait_event_on(stream, event, flags, Default::Legacy)
-}
-
-fn wait_event_ptsz(stream: *mut c_void, event: *mut c_void, flags: u32) -> Result<(), Error> {
-    wait_event_on(stream, event, flags, Default::PerThread)
+    with(stream, |core, _| core.ranges.find(address)).and_then(|r| r.map(|_| ()).ok_or(Error::InvalidValue))
 }
 
 /// Binds to the record made before this call; an event never recorded is complete.
-fn wait_event_on(stream: *mut c_void, event: *mut c_void, flags: u32, default: Default) -> Result<(), Error> {
+fn wait_event(stream: impl Named, event: *mut c_void, flags: u32) -> Result<(), Error> {
     if flags > 1 {
         return Err(Error::InvalidValue);
     }
     let driver = driver::get()?;
     let mut core = driver.core();
-    let stream = resolve(&mut core, stream, default)?;
+    let stream = resolve(&mut core, stream.named())?;
     if graph::capture_wait(&mut core, stream, Handle::of(event))? {
         return Ok(());
     }
@@ -224,18 +223,10 @@ fn wait_event_on(stream: *mut c_void, event: *mut c_void, flags: u32, default: D
     }
 }
 
-fn query(stream: *mut c_void) -> Result<(), Error> {
-    query_on(stream, Default::Legacy)
-}
-
-fn query_ptsz(stream: *mut c_void) -> Result<(), Error> {
-    query_on(stream, Default::PerThread)
-}
-
-fn query_on(stream: *mut c_void, default: Default) -> Result<(), Error> {
+fn query(stream: impl Named) -> Result<(), Error> {
     let driver = driver::get()?;
     let mut core = driver.core();
-    let stream = resolve(&mut core, stream, default)?;
+    let stream = resolve(&mut core, stream.named())?;
     graph::forbid_capture(&mut core, stream)?;
     match core.end_of(stream)?.known() {
         Some(end) if end <= ghost_engine::clock::now_ns() => {
@@ -250,18 +241,10 @@ fn query_on(stream: *mut c_void, default: Default) -> Result<(), Error> {
     }
 }
 
-fn synchronize(stream: *mut c_void) -> Result<(), Error> {
-    synchronize_on(stream, Default::Legacy)
-}
-
-fn synchronize_ptsz(stream: *mut c_void) -> Result<(), Error> {
-    synchronize_on(stream, Default::PerThread)
-}
-
-fn synchronize_on(stream: *mut c_void, default: Default) -> Result<(), Error> {
+fn synchronize(stream: impl Named) -> Result<(), Error> {
     let driver = driver::get()?;
     let mut core = driver.core();
-    let stream = resolve(&mut core, stream, default)?;
+    let stream = resolve(&mut core, stream.named())?;
     graph::forbid_capture(&mut core, stream)?;
     drop(core);
     wait(driver, stream)

@@ -1,42 +1,24 @@
 //! Attributes of streams: stored as given, 64 bytes each, because nothing here depends on them but their readers.
 
-use std::ffi::c_void;
-
 use ghost_abi::{In, Out};
 
-use crate::stream::Default::{Legacy, PerThread};
+use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, driver, stream};
 
 ghost_abi::rows! { Cuda;
-    since 11000 fn cuStreamGetAttribute(stream: *mut c_void, attribute: u32, value: Out<[u64; 8]>) => get;
-    since 11000 fn cuStreamGetAttribute_ptsz(stream: *mut c_void, attribute: u32, value: Out<[u64; 8]>) => get_ptsz;
-    since 11000 fn cuStreamSetAttribute(stream: *mut c_void, attribute: u32, value: In<[u64; 8]>) => set;
-    since 11000 fn cuStreamSetAttribute_ptsz(stream: *mut c_void, attribute: u32, value: In<[u64; 8]>) => set_ptsz;
+    since 11000 fn cuStreamGetAttribute(stream: Legacy, attribute: u32, value: Out<[u64; 8]>) => get;
+    since 11000 fn cuStreamGetAttribute_ptsz(stream: PerThread, attribute: u32, value: Out<[u64; 8]>) => get;
+    since 11000 fn cuStreamSetAttribute(stream: Legacy, attribute: u32, value: In<[u64; 8]>) => set;
+    since 11000 fn cuStreamSetAttribute_ptsz(stream: PerThread, attribute: u32, value: In<[u64; 8]>) => set;
 }
 
 /// Access policy window, synchronisation policy, priority, memory sync domain map and domain (`CUstreamAttrID`).
 const KNOWN: [u32; 5] = [1, 3, 8, 9, 10];
 const PRIORITY: u32 = 8;
 
-fn get(stream: *mut c_void, attribute: u32, value: Out<[u64; 8]>) -> Result<(), Error> {
-    read(Legacy, stream, attribute, &value)
-}
-
-fn get_ptsz(stream: *mut c_void, attribute: u32, value: Out<[u64; 8]>) -> Result<(), Error> {
-    read(PerThread, stream, attribute, &value)
-}
-
-fn set(stream: *mut c_void, attribute: u32, value: In<[u64; 8]>) -> Result<(), Error> {
-    write(Legacy, stream, attribute, value.get()?)
-}
-
-fn set_ptsz(stream: *mut c_void, attribute: u32, value: In<[u64; 8]>) -> Result<(), Error> {
-    write(PerThread, stream, attribute, value.get()?)
-}
-
-fn read(default: stream::Default, stream: *mut c_void, attribute: u32, value: &Out<[u64; 8]>) -> Result<(), Error> {
+fn get(stream: impl Named, attribute: u32, value: Out<[u64; 8]>) -> Result<(), Error> {
     let mut core = driver::get()?.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream.named())?;
     if !KNOWN.contains(&attribute) {
         return Err(Error::InvalidValue);
     }
@@ -46,9 +28,10 @@ fn read(default: stream::Default, stream: *mut c_void, attribute: u32, value: &O
     Ok(value.set(if attribute == PRIORITY { priority } else { kept })?)
 }
 
-fn write(default: stream::Default, stream: *mut c_void, attribute: u32, value: [u64; 8]) -> Result<(), Error> {
+fn set(stream: impl Named, attribute: u32, value: In<[u64; 8]>) -> Result<(), Error> {
+    let value = value.get()?;
     let mut core = driver::get()?.core();
-    let handle = stream::resolve(&mut core, stream, default)?;
+    let handle = stream::resolve(&mut core, stream.named())?;
     if !KNOWN.contains(&attribute) {
         return Err(Error::InvalidValue);
     }

@@ -11,7 +11,6 @@ use crate::core::Core;
 use crate::host::User;
 use crate::queue::Action;
 use crate::ranges::Memory;
-use crate::stream::Default::Legacy;
 use crate::{Error, context, driver, graph, stream};
 
 static TABLE: Table = Table {
@@ -82,7 +81,7 @@ unsafe extern "C" fn current_device() -> i32 {
 unsafe extern "C" fn stream_device(stream: *mut c_void, device: *mut i32) -> i32 {
     guarded(|| {
         let mut core = driver::get()?.core();
-        let handle = stream::resolve(&mut core, stream, Legacy)?;
+        let handle = stream::resolve(&mut core, stream)?;
         put(device, core.stream(handle)?.device as i32)
     })
 }
@@ -93,7 +92,7 @@ unsafe extern "C" fn enqueue(stream: *mut c_void, operation: *const Operation) -
         driver.faults()?;
         let operation = read(operation)?;
         let mut core = driver.core();
-        let handle = stream::resolve(&mut core, stream, Legacy)?;
+        let handle = stream::resolve(&mut core, stream)?;
         let device = core.stream(handle)?.device;
         let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
         if core.stream(handle)?.capture.is_some() {
@@ -118,7 +117,7 @@ unsafe extern "C" fn enqueue_pending(
         read(operation)?;
         let user = User(user);
         let mut core = driver.core();
-        let handle = stream::resolve(&mut core, stream, Legacy)?;
+        let handle = stream::resolve(&mut core, stream)?;
         let started = started.map(|call| -> Box<dyn FnOnce(u64) + Send> {
             // SAFETY: the caller promises a function that may be called once with this pointer from another thread.
             Box::new(move |start_ns| unsafe { call(user.get(), start_ns) })
@@ -168,7 +167,7 @@ unsafe extern "C" fn capture_status(stream: *mut c_void) -> i32 {
         return 0;
     }
     let mut core = driver.core();
-    stream::resolve(&mut core, stream, Legacy).and_then(|handle| graph::status_of(&core, handle)).unwrap_or(0)
+    stream::resolve(&mut core, stream).and_then(|handle| graph::status_of(&core, handle)).unwrap_or(0)
 }
 
 unsafe extern "C" fn capture_node(stream: *mut c_void, operation: *const Operation) -> i32 {
@@ -176,7 +175,7 @@ unsafe extern "C" fn capture_node(stream: *mut c_void, operation: *const Operati
         let driver = driver::get()?;
         let operation = read(operation)?;
         let mut core = driver.core();
-        let handle = stream::resolve(&mut core, stream, Legacy)?;
+        let handle = stream::resolve(&mut core, stream)?;
         let device = core.stream(handle)?.device;
         let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
         let run = std::sync::Arc::new(clearing(&operation));

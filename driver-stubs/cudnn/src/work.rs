@@ -56,6 +56,15 @@ impl Work {
         operation
     }
 
+    /// Nanoseconds it would take alone on the current device as it is now.
+    pub fn price_ns(&self) -> Result<u64, Error> {
+        let table = table().ok_or(Error::NotInitialized)?;
+        let mut cost_ns = 0;
+        // SAFETY: both places live through the call.
+        answer(unsafe { (table.price)(&self.operation(), &mut cost_ns) })?;
+        Ok(cost_ns)
+    }
+
     /// Puts it on a stream; afterwards `ranges` read zero. In a capturing stream it becomes a node.
     pub fn run(&self, stream: Stream, ranges: &[Range]) -> Result<(), Error> {
         let mut chunks = ranges.chunks(4);

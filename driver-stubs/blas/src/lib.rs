@@ -1,16 +1,20 @@
-//! What the stubs of libcublas and libcublasLt share: types, shapes, handles and the way to a stream.
+//! What the stubs of the mathematical libraries share: types, shapes, handles and the way to a stream.
 //! It exports no C function and keeps no state: each library has its own copy of it.
 
+mod element;
 mod gemm;
 mod handle;
 mod matrix;
+mod object;
 mod pointer;
 mod submit;
 mod types;
 
+pub use element::{Complex32, Complex64, Element};
 pub use gemm::{Gemm, kernel};
 pub use handle::{Handle, Magic, Slots, Tagged};
 pub use matrix::{Matrix, vector};
+pub use object::{Kept, Object, Of};
 pub use pointer::Ptr;
 pub use submit::{Stream, copy_rows, first_pointers, multiprocessors, start_driver, submit, wait};
 pub use types::{ComputeType, DataType};

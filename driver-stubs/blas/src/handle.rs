@@ -53,6 +53,9 @@ impl<T> Clone for Handle<T> {
 
 impl<T> Copy for Handle<T> {}
 
+// SAFETY: a handle is one pointer, and any bits are one until it is checked.
+unsafe impl<T> ghost_abi::Plain for Handle<T> {}
+
 impl<T: Tagged> Handle<T> {
     /// The handle of a place.
     pub const fn of(place: &'static T) -> Self {
@@ -62,6 +65,11 @@ impl<T: Tagged> Handle<T> {
     /// No handle.
     pub const fn null() -> Self {
         Self(std::ptr::null())
+    }
+
+    /// Whether the caller passed null.
+    pub const fn is_null(&self) -> bool {
+        self.0.is_null()
     }
 
     /// What the first word says; null and misaligned pointers are no handles.

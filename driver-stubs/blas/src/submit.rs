@@ -10,6 +10,9 @@ use std::ffi::{c_int, c_void};
 #[repr(transparent)]
 pub struct Stream(pub usize);
 
+// SAFETY: a stream is a number here, and any bits are one.
+unsafe impl ghost_abi::Plain for Stream {}
+
 impl Stream {
     fn raw(self) -> *mut c_void {
         std::ptr::with_exposed_provenance_mut(self.0)

@@ -1,0 +1,56 @@
+//! The names PyTorch 2.15 imports from libcusolver (facts of its symbol tables) against the table.
+
+use crate::TABLE;
+
+/// Imported by libtorch_cuda_linalg.
+const IMPORTS: &str = "
+cusolverDnCgeqrf cusolverDnCgeqrf_bufferSize cusolverDnCgesvd cusolverDnCgesvd_bufferSize
+cusolverDnCgesvdaStridedBatched cusolverDnCgesvdaStridedBatched_bufferSize cusolverDnCgesvdj cusolverDnCgesvdjBatched
+cusolverDnCgesvdjBatched_bufferSize cusolverDnCgesvdj_bufferSize cusolverDnCgetrf cusolverDnCgetrf_bufferSize
+cusolverDnCgetrs cusolverDnCheevd cusolverDnCheevd_bufferSize cusolverDnCheevjBatched
+cusolverDnCheevjBatched_bufferSize cusolverDnCpotrf cusolverDnCpotrfBatched cusolverDnCpotrf_bufferSize
+cusolverDnCpotrs cusolverDnCpotrsBatched cusolverDnCreate cusolverDnCreateGesvdjInfo cusolverDnCreateParams
+cusolverDnCsytrf cusolverDnCsytrf_bufferSize cusolverDnCungqr cusolverDnCungqr_bufferSize cusolverDnCunmqr
+cusolverDnCunmqr_bufferSize cusolverDnDestroy cusolverDnDestroyGesvdjInfo cusolverDnDestroyParams cusolverDnDgeqrf
+cusolverDnDgeqrf_bufferSize cusolverDnDgesvd cusolverDnDgesvd_bufferSize cusolverDnDgesvdaStridedBatched
+cusolverDnDgesvdaStridedBatched_bufferSize cusolverDnDgesvdj cusolverDnDgesvdjBatched
+cusolverDnDgesvdjBatched_bufferSize cusolverDnDgesvdj_bufferSize cusolverDnDgetrf cusolverDnDgetrf_bufferSize
+cusolverDnDgetrs cusolverDnDorgqr cusolverDnDorgqr_bufferSize cusolverDnDormqr cusolverDnDormqr_bufferSize
+cusolverDnDpotrf cusolverDnDpotrfBatched cusolverDnDpotrf_bufferSize cusolverDnDpotrs cusolverDnDpotrsBatched
+cusolverDnDsyevd cusolverDnDsyevd_bufferSize cusolverDnDsyevjBatched cusolverDnDsyevjBatched_bufferSize
+cusolverDnDsytrf cusolverDnDsytrf_bufferSize cusolverDnSetStream cusolverDnSgeqrf cusolverDnSgeqrf_bufferSize
+cusolverDnSgesvd cusolverDnSgesvd_bufferSize cusolverDnSgesvdaStridedBatched
+cusolverDnSgesvdaStridedBatched_bufferSize cusolverDnSgesvdj cusolverDnSgesvdjBatched
+cusolverDnSgesvdjBatched_bufferSize cusolverDnSgesvdj_bufferSize cusolverDnSgetrf cusolverDnSgetrf_bufferSize
+cusolverDnSgetrs cusolverDnSorgqr cusolverDnSorgqr_bufferSize cusolverDnSormqr cusolverDnSormqr_bufferSize
+cusolverDnSpotrf cusolverDnSpotrfBatched cusolverDnSpotrf_bufferSize cusolverDnSpotrs cusolverDnSpotrsBatched
+cusolverDnSsyevd cusolverDnSsyevd_bufferSize cusolverDnSsyevjBatched cusolverDnSsyevjBatched_bufferSize
+cusolverDnSsytrf cusolverDnSsytrf_bufferSize cusolverDnXgeev cusolverDnXgeev_bufferSize cusolverDnXgeqrf
+cusolverDnXgeqrf_bufferSize cusolverDnXgesvdjSetMaxSweeps cusolverDnXgesvdjSetSortEig cusolverDnXgesvdjSetTolerance
+cusolverDnXpotrf cusolverDnXpotrf_bufferSize cusolverDnXpotrs cusolverDnXsyevBatched cusolverDnXsyevBatched_bufferSize
+cusolverDnXsyevd cusolverDnXsyevd_bufferSize cusolverDnXsytrs cusolverDnXsytrs_bufferSize cusolverDnZgeqrf
+cusolverDnZgeqrf_bufferSize cusolverDnZgesvd cusolverDnZgesvd_bufferSize cusolverDnZgesvdaStridedBatched
+cusolverDnZgesvdaStridedBatched_bufferSize cusolverDnZgesvdj cusolverDnZgesvdjBatched
+cusolverDnZgesvdjBatched_bufferSize cusolverDnZgesvdj_bufferSize cusolverDnZgetrf cusolverDnZgetrf_bufferSize
+cusolverDnZgetrs cusolverDnZheevd cusolverDnZheevd_bufferSize cusolverDnZheevjBatched
+cusolverDnZheevjBatched_bufferSize cusolverDnZpotrf cusolverDnZpotrfBatched cusolverDnZpotrf_bufferSize
+cusolverDnZpotrs cusolverDnZpotrsBatched cusolverDnZsytrf cusolverDnZsytrf_bufferSize cusolverDnZungqr
+cusolverDnZungqr_bufferSize cusolverDnZunmqr cusolverDnZunmqr_bufferSize
+";
+
+#[test]
+fn everything_pytorch_imports_is_implemented() {
+    for name in IMPORTS.split_whitespace() {
+        let row = ghost_abi::find(TABLE, name).unwrap_or_else(|| panic!("{name} is not exported"));
+        assert!(row.is_implemented(), "{name}");
+    }
+}
+
+#[test]
+fn no_name_is_exported_twice_and_none_is_lost() {
+    let mut names: Vec<_> = TABLE.iter().copied().flatten().map(|row| row.name()).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!((names.len(), count), (820, 820));
+}

@@ -1,0 +1,147 @@
+//! A LAPACK-like routine as the kernels it launches: steps that wait for each other, and products between them.
+//! It checks no argument.
+
+use crate::Error;
+use crate::context::Context;
+use ghost_blas::{DataType, kernel, submit};
+use ghost_table::{Kind, Operation, Range, Type};
+use std::ffi::CStr;
+
+/// Columns a blocked factorisation works on before it updates the rest.
+const PANEL: u64 = 64;
+
+/// Most launches of one call; larger problems do more in each.
+const MOST_STEPS: u64 = 512;
+
+/// One call's work for one problem, and how many problems run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    pub name: &'static CStr,
+    pub kind: DataType,
+    /// Launches that follow each other.
+    pub steps: u64,
+    /// Elements all steps read, and as many they write.
+    pub elements: u64,
+    /// Operations of all steps.
+    pub flops: u64,
+    /// m, n, k of the products of matrices; any 0 = none.
+    pub product: [u64; 3],
+    pub batch: u64,
+}
+
+impl Work {
+    /// A blocked, one-sided routine on m x n: a panel a step, most operations in products.
+    pub fn blocked(name: &'static CStr, kind: DataType, [m, n]: [u64; 2], flops: u64) -> Work {
+        let short = m.min(n);
+        let panel_flops = m.saturating_mul(short).saturating_mul(PANEL).min(flops);
+        let area = m.saturating_mul(n);
+        let depth = (flops - panel_flops) / (2 * area).max(1);
+        let steps = short.div_ceil(PANEL).max(1);
+        Work { name, kind, steps, elements: area, flops: panel_flops, product: [m, n, depth], batch: 1 }
+    }
+
+    /// A two-sided reduction of m x n: each column reads all that is left, `sides` times; half of `reduction` is done
+    /// so, the rest of `flops` in products.
+    pub fn two_sided(
+        name: &'static CStr,
+        kind: DataType,
+        [m, n]: [u64; 2],
+        sides: u64,
+        reduction: u64,
+        flops: u64,
+    ) -> Work {
+        let short = m.min(n);
+        let area = m.saturating_mul(n);
+        let step_flops = reduction / 2;
+        let depth = flops.saturating_sub(step_flops) / (2 * area).max(1);
+        let elements = area.saturating_mul(short).saturating_mul(sides) / 3;
+        Work {
+            name,
+            kind,
+            steps: (short * sides).max(1),
+            elements,
+            flops: step_flops,
+            product: [m, n, depth],
+            batch: 1,
+        }
+    }
+
+    /// Jacobi sweeps over m x n: rounds of rotations, each over all columns in pairs.
+    pub fn sweeps(name: &'static CStr, kind: DataType, [m, n]: [u64; 2], count: u64, flops: u64) -> Work {
+        let elements = m.saturating_mul(n).saturating_mul(n.max(1)).saturating_mul(count);
+        Work { name, kind, steps: (n.max(2) - 1).saturating_mul(count), elements, flops, product: [0; 3], batch: 1 }
+    }
+
+    /// As often side by side.
+    pub fn times(self, batch: u64) -> Work {
+        Work { batch, ..self }
+    }
+
+    /// The launches.
+    fn operations(&self) -> Vec<Operation> {
+        let all = |of_one: u64| of_one.saturating_mul(self.batch);
+        let launches = self.steps.clamp(1, MOST_STEPS);
+        let bytes = self.kind.bytes(all(self.elements)) / launches;
+        let flops = all(self.flops).saturating_mul(if is_complex(self.kind) { 4 } else { 1 }) / launches;
+        let step = kernel(self.name, self.kind, [bytes, bytes, flops]);
+        let product = (!self.product.contains(&0)).then(|| self.products());
+        product.into_iter().chain((0..launches).map(|_| step)).collect()
+    }
+
+    fn products(&self) -> Operation {
+        let [m, n, k] = self.product;
+        let priced = self.kind.priced().unwrap_or(Type::F32);
+        Operation::new(Kind::Gemm, priced, priced, &[m, n, k, self.batch]).named(self.name)
+    }
+
+    /// Puts it on a context's stream; afterwards `outputs` read zero. An operation names four of them at most.
+    pub fn run(&self, context: &Context, outputs: &[Option<Range>]) -> Result<(), Error> {
+        if self.batch == 0 || self.elements == 0 {
+            return Ok(());
+        }
+        let mut operations = self.operations();
+        let ranges: Vec<Range> = outputs.iter().copied().flatten().collect();
+        for (operation, group) in operations.iter_mut().rev().zip(ranges.chunks(operation_outputs())) {
+            *operation = group.iter().fold(*operation, |operation, range| operation.writes(range.address, range.bytes));
+        }
+        operations.iter().try_for_each(|operation| Ok(submit(context.stream, operation)?))
+    }
+}
+
+const fn operation_outputs() -> usize {
+    4
+}
+
+fn is_complex(kind: DataType) -> bool {
+    kind == DataType::C_32F || kind == DataType::C_64F
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flops;
+
+    #[test]
+    fn a_large_factorisation_is_mostly_products() {
+        let n = 4096;
+        let work = Work::blocked(c"test", DataType::R_32F, [n, n], flops::getrf(n, n));
+        let [m, columns, k] = work.product;
+        assert_eq!((work.steps, m, columns), (64, n, n));
+        let products = 2 * m * columns * k;
+        assert!(products > flops::getrf(n, n) * 9 / 10 && products + work.flops <= flops::getrf(n, n));
+    }
+
+    #[test]
+    fn a_small_one_is_one_launch() {
+        let work = Work::blocked(c"test", DataType::R_64F, [8, 8], flops::potrf(8)).times(3);
+        let operations = work.operations();
+        assert_eq!((operations.len(), operations[0].dims[0], operations[0].dims[2]), (1, 8 * 8 * 8 * 3, 170 * 3));
+    }
+
+    #[test]
+    fn a_reduction_waits_for_every_column_up_to_a_limit() {
+        let of = |n| Work::two_sided(c"test", DataType::R_32F, [n, n], 1, flops::sytrd(n), flops::syevd(n, true));
+        assert_eq!(of(100).operations().len(), 101);
+        assert_eq!(of(5000).operations().len(), MOST_STEPS as usize + 1);
+    }
+}

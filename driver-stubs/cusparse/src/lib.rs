@@ -1,25 +1,73 @@
-//! `libcusparse.so.12`, load-only: it says its version and explains its codes.
-//! Everything else answers not supported and is counted.
-
-#![forbid(unsafe_code)]
+//! Stub of libcusparse: every product and conversion is kernels on a stream, nothing is computed.
+//! It owns handles and descriptors only; streams, memory and prices are libcuda's.
+#![allow(clippy::too_many_arguments, reason = "handlers take what C passes")]
 
 use ghost_abi::{Out, Texts, Version};
 use std::ffi::{c_char, c_void};
 
+pub mod blocks;
+mod context;
+pub mod convert;
+pub mod dense;
+pub mod descriptor;
+pub mod gather;
+pub mod helper;
+pub mod matrix;
 mod names;
+pub mod product;
+pub mod solve;
+pub mod spgemm;
+mod work;
 
 ghost_abi::library! {
-    /// The library.
+    /// The library `libcusparse.so.12`.
     pub Cusparse { name: "libcusparse", not_supported: 10, panic: 7, invalid_argument: 3 }
 }
 
 ghost_abi::status! {
-    /// Codes that are answered here.
-    pub Error for Cusparse { InvalidValue = 3 } faults: InvalidValue
+    /// Why a call failed: a `cusparseStatus_t`.
+    pub Error for Cusparse {
+        NotInitialized = 1,
+        AllocFailed = 2,
+        InvalidValue = 3,
+        ArchMismatch = 4,
+        ExecutionFailed = 6,
+        InternalError = 7,
+        NotSupported = 10,
+        InsufficientResources = 11,
+    }
+    faults: InvalidValue
 }
 
-/// Every row of the library.
-pub static TABLE: ghost_abi::Table = &[ROWS, names::ABSENT];
+impl From<ghost_blas::Error> for Error {
+    fn from(error: ghost_blas::Error) -> Error {
+        match error {
+            ghost_blas::Error::NotInitialized => Error::NotInitialized,
+            ghost_blas::Error::AllocFailed => Error::AllocFailed,
+            ghost_blas::Error::InvalidValue => Error::InvalidValue,
+            ghost_blas::Error::ArchMismatch => Error::ArchMismatch,
+            ghost_blas::Error::NotSupported => Error::NotSupported,
+            _ => Error::ExecutionFailed,
+        }
+    }
+}
+
+/// Every function of the library.
+pub static TABLE: ghost_abi::Table = &[
+    ROWS,
+    helper::ROWS,
+    descriptor::ROWS,
+    dense::ROWS,
+    matrix::ROWS,
+    product::ROWS,
+    gather::ROWS,
+    spgemm::ROWS,
+    solve::ROWS,
+    convert::ROWS,
+    convert::TYPED,
+    blocks::TYPED,
+    names::ABSENT,
+];
 
 /// The version torch 2.15 was built with.
 const VERSION: Version = Version { major: 12, minor: 7, patch: 10 };
@@ -29,10 +77,6 @@ ghost_abi::rows! { Cusparse;
     fn cusparseGetProperty(kind: i32, value: Out<i32>) => property;
     fn cusparseGetErrorName(status: i32) -> *const c_char => error_name;
     fn cusparseGetErrorString(status: i32) -> *const c_char => error_string;
-    fn cusparseGetMatType(matrix: *const c_void) -> i32;
-    fn cusparseGetMatFillMode(matrix: *const c_void) -> i32;
-    fn cusparseGetMatDiagType(matrix: *const c_void) -> i32;
-    fn cusparseGetMatIndexBase(matrix: *const c_void) -> i32;
 }
 
 /// The handle is not looked at.
@@ -88,6 +132,9 @@ static TEXTS: Texts = Texts {
     ],
     other: c"unrecognized error code",
 };
+
+#[cfg(test)]
+mod coverage;
 
 #[cfg(test)]
 mod tests {

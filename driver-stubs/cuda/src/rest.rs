@@ -48,12 +48,9 @@ ghost_abi::absent! { Cuda;
     cuDevSmResourceSplit
     cuDevSmResourceSplitByCount
     cuDeviceGetDevResource
-    cuDeviceGetGraphMemAttribute
     cuDeviceGetHostAtomicCapabilities
     cuDeviceGetP2PAtomicCapabilities
-    cuDeviceGraphMemTrim
     cuDeviceRegisterAsyncNotification
-    cuDeviceSetGraphMemAttribute
     cuDeviceTotalMem
     cuDeviceUnregisterAsyncNotification
     cuEventDestroy
@@ -64,88 +61,22 @@ ghost_abi::absent! { Cuda;
     cuFuncSetBlockShape
     cuFuncSetSharedSize
     cuGraphAddBatchMemOpNode
-    cuGraphAddChildGraphNode
-    cuGraphAddDependencies
-    cuGraphAddDependencies_v2
-    cuGraphAddEventRecordNode
-    cuGraphAddEventWaitNode
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
-    cuGraphAddHostNode
-    cuGraphAddKernelNode
-    cuGraphAddKernelNode_v2
     cuGraphAddMemAllocNode
     cuGraphAddMemFreeNode
-    cuGraphAddMemcpyNode
-    cuGraphAddMemsetNode
-    cuGraphAddNode
-    cuGraphAddNode_v2
     cuGraphBatchMemOpNodeGetParams
     cuGraphBatchMemOpNodeSetParams
-    cuGraphChildGraphNodeGetGraph
     cuGraphConditionalHandleCreate
-    cuGraphDebugDotPrint
-    cuGraphDestroyNode
-    cuGraphEventRecordNodeGetEvent
-    cuGraphEventRecordNodeSetEvent
-    cuGraphEventWaitNodeGetEvent
-    cuGraphEventWaitNodeSetEvent
     cuGraphExecBatchMemOpNodeSetParams
-    cuGraphExecChildGraphNodeSetParams
-    cuGraphExecEventRecordNodeSetEvent
-    cuGraphExecEventWaitNodeSetEvent
     cuGraphExecExternalSemaphoresSignalNodeSetParams
     cuGraphExecExternalSemaphoresWaitNodeSetParams
-    cuGraphExecGetFlags
-    cuGraphExecGetId
-    cuGraphExecHostNodeSetParams
-    cuGraphExecKernelNodeSetParams
-    cuGraphExecKernelNodeSetParams_v2
-    cuGraphExecMemcpyNodeSetParams
-    cuGraphExecMemsetNodeSetParams
-    cuGraphExecNodeSetParams
-    cuGraphExecUpdate
-    cuGraphExecUpdate_v2
     cuGraphExternalSemaphoresSignalNodeGetParams
     cuGraphExternalSemaphoresSignalNodeSetParams
     cuGraphExternalSemaphoresWaitNodeGetParams
     cuGraphExternalSemaphoresWaitNodeSetParams
-    cuGraphGetEdges
-    cuGraphGetEdges_v2
-    cuGraphGetId
-    cuGraphHostNodeGetParams
-    cuGraphHostNodeSetParams
-    cuGraphInstantiate
-    cuGraphInstantiateWithParams_ptsz
-    cuGraphInstantiate_v2
-    cuGraphKernelNodeCopyAttributes
-    cuGraphKernelNodeGetAttribute
-    cuGraphKernelNodeGetParams
-    cuGraphKernelNodeGetParams_v2
-    cuGraphKernelNodeSetAttribute
-    cuGraphKernelNodeSetParams
-    cuGraphKernelNodeSetParams_v2
     cuGraphMemAllocNodeGetParams
     cuGraphMemFreeNodeGetParams
-    cuGraphMemcpyNodeGetParams
-    cuGraphMemcpyNodeSetParams
-    cuGraphMemsetNodeGetParams
-    cuGraphMemsetNodeSetParams
-    cuGraphNodeFindInClone
-    cuGraphNodeGetContainingGraph
-    cuGraphNodeGetDependencies
-    cuGraphNodeGetDependencies_v2
-    cuGraphNodeGetDependentNodes
-    cuGraphNodeGetDependentNodes_v2
-    cuGraphNodeGetEnabled
-    cuGraphNodeGetLocalId
-    cuGraphNodeGetParams
-    cuGraphNodeGetToolsId
-    cuGraphNodeSetEnabled
-    cuGraphNodeSetParams
-    cuGraphRemoveDependencies
-    cuGraphRemoveDependencies_v2
-    cuGraphUpload_ptsz
     cuGraphicsMapResources
     cuGraphicsMapResources_ptsz
     cuGraphicsResourceGetMappedMipmappedArray
@@ -312,24 +243,13 @@ ghost_abi::absent! { Cuda;
     cuStreamBatchMemOp_ptsz
     cuStreamBatchMemOp_v2
     cuStreamBatchMemOp_v2_ptsz
-    cuStreamBeginCapture
     cuStreamBeginCaptureToCig
     cuStreamBeginCaptureToCig_ptsz
-    cuStreamBeginCaptureToGraph
-    cuStreamBeginCaptureToGraph_ptsz
-    cuStreamBeginCapture_ptsz
     cuStreamDestroy
     cuStreamEndCaptureToCig
     cuStreamEndCaptureToCig_ptsz
-    cuStreamGetCaptureInfo
-    cuStreamGetCaptureInfo_ptsz
-    cuStreamGetCaptureInfo_v2_ptsz
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
-    cuStreamUpdateCaptureDependencies
-    cuStreamUpdateCaptureDependencies_ptsz
-    cuStreamUpdateCaptureDependencies_v2
-    cuStreamUpdateCaptureDependencies_v2_ptsz
     cuSurfObjectCreate
     cuSurfObjectDestroy
     cuSurfObjectGetResourceDesc

@@ -17,10 +17,18 @@ usable_python() {
   return 1
 }
 
+# torch.compile builds a small C module.
+has_headers() {
+  local python
+  python=$(usable_python) || return 1
+  [ -e "$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
+}
+
 missing_packages() {
   have cc || echo gcc
   [ -e /usr/include/stdlib.h ] || echo libc6-dev
   usable_python >/dev/null || echo python3-venv
+  has_headers || echo python3-dev
   have timeout || echo coreutils
   have setpriv && have taskset || echo util-linux
   have cargo || echo rustup

@@ -118,6 +118,19 @@ def test_a_cuda_graph_replays():
     assert y.shape == (8,)
 
 
+def test_a_compiled_function_runs(python, tmp_path):
+    code = """
+import torch
+function = torch.compile(lambda x: (x * 2 + 1).relu().sum(-1))
+x = torch.randn(256, 256, device="cuda", requires_grad=True)
+function(x).sum().backward()
+torch.cuda.synchronize()
+print(tuple(function(x).shape), tuple(x.grad.shape))
+"""
+    caches = {name: str(tmp_path) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+    assert python(code, **caches) == "(256,) (256, 256)"
+
+
 def test_the_example_trains():
     small = "--steps 3 --batch 2 --length 128 --width 256 --depth 2 --heads 4 --vocabulary 512".split()
     done = subprocess.run([sys.executable, EXAMPLE, *small], env=os.environ, capture_output=True, text=True, timeout=300, check=False)

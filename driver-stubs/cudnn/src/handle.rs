@@ -75,6 +75,11 @@ mod tests {
     use ghost_abi::ask;
 
     #[test]
+    fn without_our_driver_no_handle_is_created() {
+        assert_eq!(ask(create).err(), Some(Error::NotInitialized));
+    }
+
+    #[test]
     fn a_handle_keeps_its_stream_until_it_is_destroyed() {
         let handle = Handle::new(Context::default());
         assert_eq!(set_stream(handle, Stream(77)), Ok(()));

@@ -7,6 +7,8 @@ mod place;
 
 pub mod about;
 pub mod backend;
+#[cfg(test)]
+mod coverage;
 mod data_type;
 mod graph;
 pub mod handle;
@@ -37,4 +39,25 @@ ghost_abi::status! {
 }
 
 /// Every function of the library.
-pub static TABLE: ghost_abi::Table = &[about::ROWS, handle::ROWS, backend::ROWS, backend::run::ROWS, names::ABSENT];
+pub static TABLE: ghost_abi::Table = &[
+    about::ROWS,
+    handle::ROWS,
+    backend::ROWS,
+    backend::run::ROWS,
+    legacy::tensor::ROWS,
+    legacy::filter::ROWS,
+    legacy::convolution::ROWS,
+    legacy::search::ROWS,
+    legacy::norm::ROWS,
+    legacy::normalization::ROWS,
+    legacy::activation::ROWS,
+    legacy::pooling::ROWS,
+    legacy::elementwise::ROWS,
+    legacy::dropout::ROWS,
+    legacy::ctc::ROWS,
+    legacy::spatial::ROWS,
+    legacy::rnn::ROWS,
+    legacy::rnn_data::ROWS,
+    legacy::rnn_run::ROWS,
+    names::ABSENT,
+];

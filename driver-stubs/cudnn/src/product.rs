@@ -18,6 +18,9 @@ pub enum Pass {
     Filter,
 }
 
+/// Channels below which a product without groups is thin.
+const THIN: u64 = 32;
+
 /// A convolution by its three tensors, whichever of them it writes.
 #[derive(Clone, Debug)]
 pub struct Convolution {
@@ -50,19 +53,37 @@ impl Convolution {
             }
             Pass::Filter => (filters, channels * window, places, self.x.elements()),
         };
+        if groups == 1 && m.min(n) < THIN {
+            return self.thin(m.max(n), k);
+        }
         let operand = if self.pass == Pass::Filter { n * k } else { m * k };
         let input = narrowed(self.x.of, unfolded, operand.saturating_mul(groups));
         Work::product(self.name(), [m, n, k, groups], input, self.x.of.arithmetic(self.tensor_cores))
     }
 
+    /// An image of few channels: no tile of a product is so narrow, and real kernels fill one of 16 to half its rate.
+    fn thin(&self, wide: u64, k: u64) -> Work {
+        const TILE: u64 = 16;
+        let flops = (2 * wide).saturating_mul(TILE).saturating_mul(k).saturating_mul(2);
+        let (read, written) = self.traffic();
+        let arithmetic = self.x.of.arithmetic(self.tensor_cores);
+        Work { compute: arithmetic, ..Work::kernel(self.name(), self.x.of, [read, written, flops]) }
+    }
+
+    /// Bytes read and written.
+    fn traffic(&self) -> (u64, u64) {
+        let [x, w, y] = [&self.x, &self.w, &self.y].map(Shape::bytes);
+        match self.pass {
+            Pass::Forward => (x + w, y),
+            Pass::Data => (y + w, x),
+            Pass::Filter => (x + y, w),
+        }
+    }
+
     /// Few channels a group leave tensor cores idle: traffic counts.
     fn depthwise(&self) -> Work {
         let flops = 2 * self.y.elements() * self.w.volume(1);
-        let (read, written) = match self.pass {
-            Pass::Forward => (self.x.bytes() + self.w.bytes(), self.y.bytes()),
-            Pass::Data => (self.y.bytes() + self.w.bytes(), self.x.bytes()),
-            Pass::Filter => (self.x.bytes() + self.y.bytes(), self.w.bytes()),
-        };
+        let (read, written) = self.traffic();
         Work::kernel(self.name(), self.x.of, [read, written, flops])
     }
 
@@ -151,6 +172,15 @@ mod tests {
         assert_eq!(grouped.work().dims[..4], [32 * 28 * 28, 8, 36, 32]);
         grouped.w = shape(DataType::BFLOAT16, &[256, 1, 3, 3]);
         assert_eq!(grouped.work().kind, Kind::Kernel);
+    }
+
+    #[test]
+    fn an_image_of_three_channels_is_no_wide_product() {
+        let of = DataType::BFLOAT16;
+        let (x, w, y) = (shape(of, &[8, 3, 224, 224]), shape(of, &[64, 3, 7, 7]), shape(of, &[8, 64, 112, 112]));
+        let work = |pass| Convolution { pass, x: x.clone(), w: w.clone(), y: y.clone(), tensor_cores: true }.work();
+        assert_eq!((work(Pass::Data).kind, work(Pass::Data).compute), (Kind::Kernel, Type::Bf16));
+        assert_eq!((work(Pass::Forward).kind, work(Pass::Filter).kind), (Kind::Gemm, Kind::Gemm));
     }
 
     #[test]

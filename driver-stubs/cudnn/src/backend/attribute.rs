@@ -56,6 +56,9 @@ pub mod descriptor {
     pub const LAST: i32 = 50;
 }
 
+/// More elements than any attribute has: a graph's operations or a pack's tensors are thousands at most.
+const MANY: i64 = 1 << 16;
+
 /// What an attribute may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
@@ -80,11 +83,11 @@ impl Want {
     pub fn accepts(self, of: i32, count: i64) -> bool {
         match self {
             Want::One(wanted) => of == wanted && count == 1,
-            Want::Many(wanted) => of == wanted && count >= 0,
+            Want::Many(wanted) => of == wanted && (0..=MANY).contains(&count),
             Want::Scalar => matches!(of, kind::FLOAT | kind::DOUBLE) && count == 1,
-            Want::Fractions => matches!(of, kind::INT64 | kind::FRACTION) && count >= 0,
+            Want::Fractions => matches!(of, kind::INT64 | kind::FRACTION) && (0..=MANY).contains(&count),
             Want::IntegerOrDescriptor => matches!(of, kind::INT64 | kind::DESCRIPTOR) && count == 1,
-            Want::Any => count >= 0,
+            Want::Any => (0..=MANY).contains(&count),
             Want::Answer(_) => false,
         }
     }

@@ -55,10 +55,15 @@ fn set(
 ) -> Result<(), Error> {
     let positive = |size: i32| u64::try_from(size).ok().filter(|&size| size > 0).ok_or(Error::BadParam);
     let (most, batch, vector) = (positive(longest)?, positive(batch)?, positive(vector)?);
-    let lengths = lengths.get(batch as usize)?;
-    if !of.is_known() || !matches!(layout, 0..=2) || lengths.iter().any(|length| !(0..=longest).contains(length)) {
+    if !of.is_known() || !matches!(layout, 0..=2) {
         return Err(Error::BadParam);
     }
+    // One by one: a bad length ends the list before its claimed end.
+    let one = |index| match lengths.at(index) {
+        Ok(length) if (0..=longest).contains(&length) => Ok(length),
+        _ => Err(Error::BadParam),
+    };
+    let lengths = (0..batch as usize).map(one).collect::<Result<Vec<_>, _>>()?;
     data.with(|place| *place = Sequences { of, layout, longest: most, batch, vector, lengths })
 }
 

@@ -97,7 +97,7 @@ fn set(handle: Raw, name: i32, of: i32, count: i64, elements: InList<u8>) -> Res
     if finalized {
         return Err(Error::NotInitialized);
     }
-    let want = attribute::want(owner, name).ok_or(Error::BadParam)?;
+    let want = attribute::want(owner, name).ok_or_else(|| refusal(name))?;
     if !want.accepts(of, count) || (count > 0 && elements.is_null()) {
         return Err(Error::BadParam);
     }
@@ -113,6 +113,11 @@ fn set(handle: Raw, name: i32, of: i32, count: i64, elements: InList<u8>) -> Res
     })
 }
 
+/// Plans, kernel caches and device properties have no form as text here.
+fn refusal(name: i32) -> Error {
+    if matches!(name, 405 | 2402 | 2702) { Error::NotSupported } else { Error::BadParam }
+}
+
 /// The descriptors of an array of handles; each must be finalized.
 fn frozen(bytes: &[u8]) -> Result<Vec<Arc<Content>>, Error> {
     let one = |handle: Raw| handle.with(|child| child.finalized.then(|| child.content.clone()))?.ok_or(Error::BadParam);
@@ -125,7 +130,7 @@ fn get(handle: Raw, name: i32, of: i32, requested: i64, count: MaybeOut<i64>, el
     if !finalized {
         return Err(Error::NotInitialized);
     }
-    let want = attribute::want(content.descriptor, name).ok_or(Error::BadParam)?;
+    let want = attribute::want(content.descriptor, name).ok_or_else(|| refusal(name))?;
     if !want.reads_as(of) || requested < 0 {
         return Err(Error::BadParam);
     }

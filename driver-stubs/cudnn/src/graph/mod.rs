@@ -50,7 +50,7 @@ impl Plan {
             works.push(traffic(operations));
         }
         let last = works.len() - 1;
-        let writes = written(operations).iter().map(|tensor| (tensor.id, tensor.shape.span_bytes())).collect();
+        let writes = written(operations).iter().map(|tensor| (tensor.id, tensor.written_bytes())).collect();
         let mut steps: Vec<_> = works.into_iter().map(|work| Step { work, writes: Vec::new() }).collect();
         steps[last].writes = writes;
         Plan { steps }

@@ -6,7 +6,7 @@ use ghost_table::Kind;
 fn tensor(id: i64, dims: &[i64], is_virtual: bool) -> Tensor {
     let strides = (0..dims.len()).map(|index| dims[index + 1..].iter().product()).collect();
     let shape = Shape { of: DataType::BFLOAT16, dims: dims.to_vec(), strides };
-    Tensor { id, shape, is_virtual, is_by_value: false }
+    Tensor { id, shape, is_virtual, ..Tensor::default() }
 }
 
 fn operation(descriptor: i32, tensors: Vec<(i32, Tensor)>) -> Operation {
@@ -79,4 +79,12 @@ fn a_norm_is_priced_by_its_traffic() {
     let plan = Plan::of_operations(&[operation(descriptor::NORM_FORWARD, vec![(2002, x), (2013, y)])], true);
     let bytes = 8 * 64 * 32 * 32 * 2;
     assert_eq!((plan.steps[0].work.kind, &plan.steps[0].work.dims[..2]), (Kind::Kernel, &[bytes, bytes][..]));
+}
+
+#[test]
+fn a_ragged_result_writes_no_further_than_a_vector_of_each_sequence() {
+    let mut ragged = tensor(1, &[4, 8, 512, 64], false);
+    assert_eq!(ragged.written_bytes(), 4 * 8 * 512 * 64 * 2);
+    ragged.is_ragged = true;
+    assert_eq!(ragged.written_bytes(), 4 * 8 * 64 * 2);
 }

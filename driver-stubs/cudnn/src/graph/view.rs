@@ -15,6 +15,8 @@ pub struct Tensor {
     pub is_virtual: bool,
     /// A number in host memory.
     pub is_by_value: bool,
+    /// Its sequences lie one after the other, each as long as it is.
+    pub is_ragged: bool,
 }
 
 impl Tensor {
@@ -25,7 +27,22 @@ impl Tensor {
             dims: content.integers(902),
             strides: content.integers(903),
         };
-        Tensor { id: content.integer(906).unwrap_or(-1), shape, is_virtual: flag(907), is_by_value: flag(908) }
+        Tensor {
+            id: content.integer(906).unwrap_or(-1),
+            shape,
+            is_virtual: flag(907),
+            is_by_value: flag(908),
+            is_ragged: !content.descriptors(913).is_empty(),
+        }
+    }
+
+    /// Bytes that are surely written. A ragged tensor's extents are those of its longest sequence, and the lengths are
+    /// device data: only one vector of each sequence is sure, and more would reach into its neighbours.
+    pub fn written_bytes(&self) -> u64 {
+        if !self.is_ragged {
+            return self.shape.span_bytes();
+        }
+        self.shape.bytes().checked_div(self.shape.dim(2)).unwrap_or(0)
     }
 
     /// Whether it is in device memory.

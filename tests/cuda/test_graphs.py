@@ -354,6 +354,79 @@ def test_conditional_nodes_and_graph_memory_are_refused(graph):
     ok(cu.cuDeviceGraphMemTrim(0))
 
 
+@pytest.fixture(scope="module")
+def kernel(context):
+    text = b"""
+        .version 8.6
+        .target sm_100
+        .address_size 64
+        .visible .entry nobody_runs_this(.param .u64 to, .param .u32 count) { ret; }
+    """
+    module = made(cu.cuModuleLoadData, text)
+    yield made(cu.cuModuleGetFunction, module, b"nobody_runs_this")
+    ok(cu.cuModuleUnload(module))
+
+
+def launch_of(kernel, to, count, blocks=1):
+    """Parameters of a launch, with the arguments kept beside them."""
+    arguments = c.c_uint64(to), c.c_uint(count)
+    pointers = (c.c_void_p * 2)(*[c.addressof(argument) for argument in arguments])
+    params = Kernel(kernel.value, (blocks, 1, 1), (32, 1, 1), 0, c.cast(pointers, c.POINTER(c.c_void_p)))
+    params.kept = arguments, pointers
+    return params
+
+
+def arguments_of(params):
+    to, count = params.params[0], params.params[1]
+    return c.c_uint64.from_address(to).value, c.c_uint.from_address(count).value
+
+
+def test_a_kernel_node_keeps_its_arguments_by_value(graph, kernel, memory):
+    params, found = launch_of(kernel, memory, 8), Kernel()
+    node = made(cu.cuGraphAddKernelNode_v2, graph, None, 0, c.byref(params))
+    params.kept[0][1].value = 99
+    ok(cu.cuGraphKernelNodeGetParams_v2(node, c.byref(found)))
+    assert (found.function, list(found.grid), list(found.block)) == (kernel.value, [1, 1, 1], [32, 1, 1])
+    assert arguments_of(found) == (memory, 8)
+    first = Kernel()
+    ok(cu.cuGraphKernelNodeGetParams(node, c.byref(first)))
+    assert arguments_of(first) == (memory, 8) and first.kernel is None
+    exec_, on = executable(graph), stream()
+    write(memory, [1] * 8)
+    write(memory + MB, [1] * 8)
+    launched(exec_, on)
+    assert (read(memory), read(memory + MB)) == ([0] * 8, [1] * 8)
+    ok(cu.cuGraphExecKernelNodeSetParams_v2(exec_, node, c.byref(launch_of(kernel, memory + MB, 8))))
+    write(memory, [1] * 8)
+    launched(exec_, on)
+    assert (read(memory), read(memory + MB)) == ([1] * 8, [0] * 8)
+    ok(cu.cuGraphExecDestroy(exec_))
+
+
+def test_a_kernel_node_is_checked_as_a_launch_is(graph, kernel, memory):
+    params = launch_of(kernel, memory, 8, blocks=0)
+    assert cu.cuGraphAddKernelNode_v2(c.byref(c.c_void_p()), graph, None, 0, c.byref(params)) == INVALID_VALUE
+    params = launch_of(kernel, memory, 8)
+    params.block[0] = 4096
+    assert cu.cuGraphAddKernelNode_v2(c.byref(c.c_void_p()), graph, None, 0, c.byref(params)) == INVALID_VALUE
+    params = launch_of(c.c_void_p(0xdead), memory, 8)
+    assert cu.cuGraphAddKernelNode_v2(c.byref(c.c_void_p()), graph, None, 0, c.byref(params)) == INVALID_VALUE
+    assert nodes_of(graph) == []
+
+
+def test_launch_attributes_of_kernel_nodes_are_kept_and_copied(graph, kernel, memory):
+    add = lambda: made(cu.cuGraphAddKernelNode_v2, graph, None, 0, c.byref(launch_of(kernel, memory, 8)))
+    first, second = add(), add()
+    priority, found = (c.c_uint64 * 8)(5), (c.c_uint64 * 8)(1)
+    ok(cu.cuGraphKernelNodeGetAttribute(first, 8, found))
+    assert list(found) == [0] * 8
+    ok(cu.cuGraphKernelNodeSetAttribute(first, 8, priority))
+    ok(cu.cuGraphKernelNodeCopyAttributes(second, first))
+    ok(cu.cuGraphKernelNodeGetAttribute(second, 8, found))
+    assert found[0] == 5
+    assert cu.cuGraphKernelNodeSetAttribute(empty(graph), 8, priority) == INVALID_VALUE
+
+
 def test_a_child_graph_is_the_parents_own_copy_and_runs_inline(graph, memory):
     child = made(cu.cuGraphCreate, 0)
     inner = fill(child, memory, 1, 8)

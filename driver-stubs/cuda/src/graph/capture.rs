@@ -9,7 +9,7 @@ use ghost_abi::{InList, Out};
 use super::captured::Shown;
 use super::edges::edges_of;
 use super::modes::Mode;
-use super::{Edge, EdgeData, Graph, NodeId, whole};
+use super::{Edge, EdgeData, Graph, NodeId, modes, whole};
 use crate::arena::Handle;
 use crate::core::Core;
 use crate::stream::Named;
@@ -77,6 +77,7 @@ fn begin_on(stream: *mut c_void, mode: i32, into: Option<Into>) -> Result<(), Er
     let (into, shown) = (into.is_some(), Shown::default());
     let capture = Capture { graph, id, mode, thread, valid: true, origin, into, frontier, shown };
     core.stream_mut(origin)?.capture = Some(capture);
+    modes::opened();
     Ok(())
 }
 
@@ -124,6 +125,7 @@ fn close(core: &mut Core, origin: Handle, capture: &Capture) -> Result<(), Error
     for (_, s) in core.streams.iter_mut() {
         s.capture.take_if(|c| c.id == capture.id);
     }
+    modes::closed();
     match (capture.valid, unjoined) {
         (false, _) => Err(Error::StreamCaptureInvalidated),
         (true, true) => Err(Error::StreamCaptureUnjoined),

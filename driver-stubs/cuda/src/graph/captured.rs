@@ -1,6 +1,7 @@
 //! How a capture grows: work, host functions, events and graph launches become nodes behind the stream's last ones.
 
 use super::exec::Step;
+use super::kernel::{self, Kernel};
 use super::modes::invalidate;
 use super::{Body, Capture, Edge, EdgeData, Graph, HostCall, NodeId, NodeKind, Params, Run, insert, whole};
 use crate::Error;
@@ -56,6 +57,23 @@ fn append(core: &mut Core, stream: Handle, body: Body) -> Result<(), Error> {
 /// Adds priced work to a capturing stream's graph.
 pub fn capture_work(core: &mut Core, stream: Handle, kind: NodeKind, priced: Priced, run: Run) -> Result<(), Error> {
     append(core, stream, Body::Work { kind, priced, run, params: Params::Unknown })
+}
+
+/// As [`capture_work`], with the parameters the node answers when it is asked.
+pub fn capture_with(
+    core: &mut Core,
+    stream: Handle,
+    kind: NodeKind,
+    priced: Priced,
+    run: Run,
+    params: Params,
+) -> Result<(), Error> {
+    append(core, stream, Body::Work { kind, priced, run, params })
+}
+
+/// Adds a launch with its arguments to a capturing stream's graph.
+pub fn capture_kernel(core: &mut Core, stream: Handle, priced: Priced, kernel: Kernel) -> Result<(), Error> {
+    append(core, stream, kernel::work(priced, kernel))
 }
 
 /// Adds a host function to a capturing stream's graph.

@@ -13,6 +13,7 @@ use crate::core::Core;
 use crate::driver::Driver;
 use crate::module::Loaded;
 use crate::price::{self, Geometry};
+use crate::queue::Priced;
 use crate::{Error, context, driver, small};
 
 /// A launch that a node keeps.
@@ -49,10 +50,8 @@ impl Kernel {
     }
 }
 
-/// A node that does this launch, priced for the device `on`.
-pub fn work(driver: &Driver, core: &mut Core, on: usize, kernel: Kernel) -> Body {
-    let operation = price::operation(&kernel.loaded.class, &kernel.geometry, &kernel.packed);
-    let priced = driver.price(core, on, &operation, kernel.function.0);
+/// A node that does this launch.
+pub fn work(priced: Priced, kernel: Kernel) -> Body {
     let kernel = Arc::new(kernel);
     let kept = kernel.clone();
     let run = Arc::new(move |core: &mut Core| kept.apply(core));
@@ -68,8 +67,10 @@ pub fn body(driver: &Driver, core: &mut Core, asked: &KernelV2) -> Result<Body, 
     let geometry = Geometry { grid: first.grid, block: first.block, shared_bytes: first.shared_bytes };
     pack::check(driver, function, &geometry)?;
     let packed = pack::pack(&function.loaded, first)?;
-    let kernel = Kernel::new(Handle::of(name), function.loaded.clone(), geometry, &packed);
-    Ok(work(driver, core, device, kernel))
+    let loaded = function.loaded.clone();
+    let operation = price::operation(&loaded.class, &geometry, &packed);
+    let priced = driver.price(core, device, &operation, name as u64);
+    Ok(work(priced, Kernel::new(Handle::of(name), loaded, geometry, &packed)))
 }
 
 pub fn add_kernel(

@@ -27,11 +27,13 @@ use std::sync::Arc;
 
 pub use capture::Capture;
 pub use captured::{
-    CapturedEvent, capture_external_record, capture_external_wait, capture_host, capture_record, capture_wait,
-    capture_work, status_of,
+    CapturedEvent, capture_external_record, capture_external_wait, capture_host, capture_kernel, capture_record,
+    capture_wait, capture_with, capture_work, status_of,
 };
 pub use exec::Exec;
-pub use modes::{forbid_capture, forbid_legacy, forbid_unsafe, invalidate};
+pub use kernel::Kernel;
+pub use modes::{forbid_capture, forbid_device, forbid_legacy, forbid_unsafe, invalidate};
+pub use params::{Copy3d, Fill};
 pub use rows::ROWS;
 
 use crate::Error;

@@ -2,6 +2,7 @@
 //! `capture`'s.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ghost_abi::InOut;
 
@@ -22,6 +23,24 @@ impl Mode {
     pub fn of(number: i32) -> Result<Mode, Error> {
         [Mode::Global, Mode::ThreadLocal, Mode::Relaxed].get(number as usize).copied().ok_or(Error::InvalidValue)
     }
+}
+
+/// Captures begun and not ended, so that calls outside of any take the short way.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a capture that begins.
+pub fn opened() {
+    OPEN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts a capture that ends.
+pub fn closed() {
+    OPEN.fetch_sub(1, Ordering::Relaxed);
+}
+
+#[inline]
+fn nobody_captures() -> bool {
+    OPEN.load(Ordering::Relaxed) == 0
 }
 
 thread_local! {
@@ -48,9 +67,23 @@ fn conflicts(capture: &Capture, mode: Mode) -> bool {
 /// as the thread's mode says, and the captures in the way are broken.
 pub fn forbid_unsafe(core: &mut Core) -> Result<(), Error> {
     let mode = MODE.get();
+    if nobody_captures() || mode == Mode::Relaxed {
+        return Ok(());
+    }
+    forbid(core, |_, capture| conflicts(capture, mode))
+}
+
+/// For calls that wait for a whole device: none of its streams may capture, in whatever mode.
+pub fn forbid_device(core: &mut Core, device: usize) -> Result<(), Error> {
+    if nobody_captures() { Ok(()) } else { forbid(core, |on, _| on == device) }
+}
+
+/// Breaks the captures that are in the way of a call, each on a device; an error if there are any.
+fn forbid(core: &mut Core, in_the_way: impl Fn(usize, &Capture) -> bool) -> Result<(), Error> {
     let mut met = false;
     for (_, stream) in core.streams.iter_mut() {
-        if let Some(capture) = stream.capture.as_mut().filter(|capture| conflicts(capture, mode)) {
+        let device = stream.device;
+        if let Some(capture) = stream.capture.as_mut().filter(|capture| in_the_way(device, capture)) {
             capture.valid = false;
             met = true;
         }
@@ -60,8 +93,9 @@ pub fn forbid_unsafe(core: &mut Core) -> Result<(), Error> {
 
 /// For work on a stream: the legacy stream would wait for every blocking stream of its context, which a capturing one
 /// cannot stand. Its capture is broken.
+#[inline]
 pub fn forbid_legacy(core: &mut Core, stream: Handle) -> Result<(), Error> {
-    if !implicit(core, stream)? {
+    if nobody_captures() || !implicit(core, stream)? {
         return Ok(());
     }
     let context = core.stream(stream)?.context;

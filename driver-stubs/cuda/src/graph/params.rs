@@ -84,6 +84,22 @@ pub struct HostParams {
 // SAFETY: a null function is `None`, any other value is one the caller says can be called; the rest is a pointer.
 unsafe impl Plain for HostParams {}
 
+impl Side {
+    /// A row of bytes, on a device or of the host.
+    fn flat(address: u64, on_device: bool) -> Side {
+        let (host, device, kind) = if on_device { (0, address, 2) } else { (address, 0, 1) };
+        Side { kind, host, device, ..Side::zeroed() }
+    }
+}
+
+impl Copy3d {
+    /// A copy of one row of bytes.
+    pub fn flat(from: (u64, bool), to: (u64, bool), bytes: usize) -> Copy3d {
+        let (from, to) = (Side::flat(from.0, from.1), Side::flat(to.0, to.1));
+        Copy3d { from, to, width: bytes, height: 1, depth: 1 }
+    }
+}
+
 impl From<KernelV1> for KernelV2 {
     fn from(first: KernelV1) -> KernelV2 {
         KernelV2 { first, ..KernelV2::zeroed() }

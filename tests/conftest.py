@@ -23,7 +23,9 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_sessionstart(session):
     if not GHOSTRACK.is_file():
-        pytest.exit(f"{GHOSTRACK} is not there; `make stubs` builds it, GHOSTRACK_BIN names another place", returncode=2)
+        pytest.exit(
+            f"{GHOSTRACK} is not there; `make stubs` builds it, GHOSTRACK_BIN names another place", returncode=2
+        )
 
 
 @pytest.fixture

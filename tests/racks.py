@@ -23,7 +23,13 @@ PATIENCE_S = 120
 def plain_env(**more):
     """This process's environment without the rack its suite runs on."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("GHOSTRACK_", "CUDA_"))}
-    for key in ("LD_AUDIT", "TRITON_LIBCUDA_PATH", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "PYTORCH_KERNEL_CACHE_PATH"):
+    for key in (
+        "LD_AUDIT",
+        "TRITON_LIBCUDA_PATH",
+        "TORCHINDUCTOR_CACHE_DIR",
+        "TRITON_CACHE_DIR",
+        "PYTORCH_KERNEL_CACHE_PATH",
+    ):
         env.pop(key, None)
     env.update({key: str(value) for key, value in more.items()})
     return env
@@ -74,12 +80,20 @@ class Rack:
 
     def command(self, *words, **more):
         """`ghostrack WORDS` to its end."""
-        more = {"env": self.env, "text": True, "capture_output": True, "timeout": 300, "stdin": subprocess.DEVNULL} | more
+        more = {
+            "env": self.env,
+            "text": True,
+            "capture_output": True,
+            "timeout": 300,
+            "stdin": subprocess.DEVNULL,
+        } | more
         return subprocess.run([*self.prefix, *map(str, words)], check=False, **more)
 
     def must(self, *words, **more):
         done = self.command(*words, **more)
-        assert done.returncode == 0, f"ghostrack {' '.join(map(str, words))}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == 0, (
+            f"ghostrack {' '.join(map(str, words))}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        )
         return done.stdout
 
     def up(self, *words):
@@ -131,7 +145,15 @@ class Rack:
     def query(self, fields, what="gpu", tray=0):
         """nvidia-smi's answer to --query-WHAT as one dictionary a line."""
         fields = fields.split(",")
-        text = self.must("run", "--tray", tray, "--", "nvidia-smi", f"--query-{what}={','.join(fields)}", "--format=csv,noheader,nounits")
+        text = self.must(
+            "run",
+            "--tray",
+            tray,
+            "--",
+            "nvidia-smi",
+            f"--query-{what}={','.join(fields)}",
+            "--format=csv,noheader,nounits",
+        )
         return [dict(zip(fields, map(str.strip, row), strict=True)) for row in csv.reader(text.splitlines())]
 
     def smi(self, gpu=0, tray=0):

@@ -30,7 +30,10 @@ def ghostd_socket(rack, tray=0):
 def state(rack):
     """What a change could have changed."""
     return [
-        {key: gpu[key] for key in ("lost", "links_up", "power_limit_milliwatts", "xid_count", "partition", "reset_pending")}
+        {
+            key: gpu[key]
+            for key in ("lost", "links_up", "power_limit_milliwatts", "xid_count", "partition", "reset_pending")
+        }
         for gpu in rack.tray()["gpus"]
     ]
 
@@ -117,7 +120,9 @@ def attempts_on_the_facts(path):
             "map for writing": lambda: mmap.mmap(facts, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
             "reopen and write": lambda: os.pwrite(os.open(again, os.O_RDWR), b"x", 0),
             "reopen and truncate": lambda: os.truncate(again, 0),
-            "reopen and map": lambda: mmap.mmap(os.open(again, os.O_RDWR), size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
+            "reopen and map": lambda: mmap.mmap(
+                os.open(again, os.O_RDWR), size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE
+            ),
         }
         worked = []
         for name, way in ways.items():

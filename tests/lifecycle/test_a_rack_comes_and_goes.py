@@ -74,7 +74,10 @@ def test_torch_runs_on_one_core(rack):
 
 
 def namespaces_work():
-    return subprocess.run(["unshare", "--pid", "--mount", "--fork", "true"], check=False, capture_output=True).returncode == 0
+    return (
+        subprocess.run(["unshare", "--pid", "--mount", "--fork", "true"], check=False, capture_output=True).returncode
+        == 0
+    )
 
 
 isolated = pytest.mark.skipif(not namespaces_work(), reason="this machine lets nobody make namespaces")
@@ -113,11 +116,24 @@ def of_nobody(new_rack, world_readable):
     home = world_readable / "home"
     home.mkdir()
     os.chown(home, NOBODY, NOBODY)
-    return new_rack(run_dir=home / "rack", ghostrack=world_readable / "built/ghostrack", prefix=as_nobody(f"HOME={home}"), env={})
+    return new_rack(
+        run_dir=home / "rack", ghostrack=world_readable / "built/ghostrack", prefix=as_nobody(f"HOME={home}"), env={}
+    )
 
 
 def as_nobody(*words):
-    return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "env", "-i", f"PATH={PATH}", *map(str, words)]
+    return [
+        "setpriv",
+        "--reuid",
+        str(NOBODY),
+        "--regid",
+        str(NOBODY),
+        "--clear-groups",
+        "env",
+        "-i",
+        f"PATH={PATH}",
+        *map(str, words),
+    ]
 
 
 def readable_by_nobody(path):

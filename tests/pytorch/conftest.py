@@ -30,7 +30,12 @@ def python():
     def run(code, *arguments, code_expected=0, **env):
         done = subprocess.run(
             [sys.executable, "-c", code, *map(str, arguments)],
-            env={**os.environ, **env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
         assert done.returncode == code_expected, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout.strip()

@@ -92,7 +92,11 @@ def test_no_library_of_nvidia_is_mapped_but_the_compilers():
     assert all("nvrtc" in file or "nvJitLink" in file for file in theirs), theirs
 
 
-COUNT = "import torch; print(torch.cuda.device_count(), *(torch.cuda.get_device_properties(i).uuid for i in range(torch.cuda.device_count())))"
+COUNT = """
+import torch
+count = torch.cuda.device_count()
+print(count, *(torch.cuda.get_device_properties(index).uuid for index in range(count)))
+"""
 
 
 @pytest.mark.parametrize(
@@ -112,7 +116,15 @@ def test_cuda_visible_devices_selects_by_uuid_and_by_its_beginning(python):
     assert python(COUNT, CUDA_VISIBLE_DEVICES=f"GPU-{uuids[3][:8]}").split() == ["1", uuids[3]]
 
 
+USED = """
+import pynvml, torch
+x = torch.empty(1 << 33, dtype=torch.uint8, device="cuda")
+pynvml.nvmlInit()
+handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(4)]
+print(*(pynvml.nvmlDeviceGetMemoryInfo(handle).used >> 30 for handle in handles))
+"""
+
+
 def test_the_visible_device_is_the_one_that_does_the_work(python):
-    code = "import torch, pynvml; x = torch.empty(1 << 33, dtype=torch.uint8, device='cuda'); pynvml.nvmlInit(); print(*(pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(i)).used >> 30 for i in range(4)))"
-    used = [int(word) for word in python(code, CUDA_VISIBLE_DEVICES="2").split()]
+    used = [int(word) for word in python(USED, CUDA_VISIBLE_DEVICES="2").split()]
     assert used[2] >= 8 and used[2] - used[3] >= 8, used

@@ -102,7 +102,9 @@ def test_linear_gelu_layer_norm_and_cross_entropy_run_forward_and_backward(dtype
     assert all(p.grad is not None and p.grad.shape == p.shape for p in model.parameters())
 
 
-@pytest.mark.parametrize("backend", [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION], ids=str)
+@pytest.mark.parametrize(
+    "backend", [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION], ids=str
+)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_attention_runs_forward_and_backward(backend, dtype):
     q, k, v = (torch.randn(2, 8, 128, 64, device="cuda").to(dtype).requires_grad_() for _ in range(3))

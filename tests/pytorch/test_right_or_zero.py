@@ -137,7 +137,9 @@ def answers(make, noise):
 def same(one, other):
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    return torch.equal(one, other) or (one.is_floating_point() and torch.allclose(one, other, rtol=1e-2, atol=1e-3, equal_nan=True))
+    return torch.equal(one, other) or (
+        one.is_floating_point() and torch.allclose(one, other, rtol=1e-2, atol=1e-3, equal_nan=True)
+    )
 
 
 def rounds(make, accept):
@@ -146,7 +148,9 @@ def rounds(make, accept):
         found = answers(make, noise)
         if found:
             expected, got, operands = found
-            assert accept(expected, got), f"{[(x.dtype, x.shape, x.stride()) for x in operands]}: expected {expected}, got {got}"
+            assert accept(expected, got), (
+                f"{[(x.dtype, x.shape, x.stride()) for x in operands]}: expected {expected}, got {got}"
+            )
 
 
 @pytest.mark.parametrize("name", RIGHT)

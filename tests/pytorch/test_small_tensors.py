@@ -16,7 +16,17 @@ def test_a_tensor_reads_back_what_it_was_made_of():
     assert on_gpu([3, 1, 2]).tolist() == [3, 1, 2]
 
 
-DTYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+DTYPES = [
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -1,5 +1,7 @@
 """Streams run side by side, events order and time them."""
 
+import itertools
+
 import pytest
 import torch
 from support import timed
@@ -114,7 +116,7 @@ def test_elapsed_time_adds_up_over_events_in_between(matrix):
             matrix @ matrix
         event.record()
     torch.cuda.synchronize()
-    parts = sum(one.elapsed_time(next_one) for one, next_one in zip(events, events[1:]))
+    parts = sum(one.elapsed_time(next_one) for one, next_one in itertools.pairwise(events))
     assert events[0].elapsed_time(events[4]) == pytest.approx(parts, rel=0.01)
 
 

@@ -133,7 +133,9 @@ print(tuple(function(x).shape), tuple(x.grad.shape))
 
 def test_the_example_trains():
     small = "--steps 3 --batch 2 --length 128 --width 256 --depth 2 --heads 4 --vocabulary 512".split()
-    done = subprocess.run([sys.executable, EXAMPLE, *small], env=os.environ, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, EXAMPLE, *small], env=os.environ, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "3 steps" in done.stdout and "TFLOP/s" in done.stdout
     assert "Warning" not in done.stderr, done.stderr

@@ -5,6 +5,9 @@ between events are asserted, wall-clock time never is.
 """
 
 import ctypes as c
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -775,3 +778,89 @@ def test_the_legacy_stream_does_not_capture_and_is_not_asked_while_a_blocking_st
     ok(cu.cuGraphDestroy(ended(on)))
     ok(cu.cuStreamIsCapturing(None, c.byref(status)))
     assert status.value == 0
+
+
+# Unmodified PyTorch.
+
+
+@pytest.fixture(scope="module")
+def torch(context):
+    return pytest.importorskip("torch")
+
+
+def test_a_replayed_addition_adds_at_every_replay_and_not_while_it_is_captured(torch):
+    x, graph = torch.zeros(8, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1)
+    assert x.tolist() == [0] * 8
+    for _ in range(3):
+        graph.replay()
+    assert x.tolist() == [3] * 8
+
+
+def test_graphs_that_share_a_pool_see_each_others_results(torch):
+    pool, x = torch.cuda.graph_pool_handle(), torch.ones(4, device="cuda")
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first, pool=pool):
+        doubled = x * 2
+    with torch.cuda.graph(second, pool=pool):
+        result = doubled + 1
+    for value in (1, 5):
+        x.fill_(value)
+        first.replay()
+        second.replay()
+        assert result.tolist() == [2 * value + 1] * 4
+
+
+def test_a_side_stream_is_part_of_its_graph(torch):
+    x, y = torch.zeros(4, device="cuda"), torch.zeros(4, device="cuda")
+    graph, side = torch.cuda.CUDAGraph(keep_graph=True), torch.cuda.Stream()
+    with torch.cuda.graph(graph):
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x.add_(2)
+        y.add_(1)
+        torch.cuda.current_stream().wait_stream(side)
+    graph.instantiate()
+    graph.replay()
+    graph.replay()
+    assert (x.tolist(), y.tolist()) == ([4] * 4, [2] * 4)
+
+
+def test_graphed_callables_run_forward_and_backward(torch):
+    module = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)).cuda()
+    x = torch.randn(8, 16, device="cuda", requires_grad=True)
+    graphed = torch.cuda.make_graphed_callables(module, (x,))
+    for _ in range(3):
+        graphed(x).sum().backward()
+    torch.cuda.synchronize()
+    assert module[0].weight.grad.shape == (16, 16)
+
+
+def test_memory_taken_inside_a_capture_is_the_graphs(torch):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        large = torch.zeros(64 << 20, device="cuda")
+        small = torch.full((4,), 3.0, device="cuda") * 2
+    graph.replay()
+    assert small.tolist() == [6] * 4 and large[:4].tolist() == [0] * 4
+
+
+def test_a_compiled_function_replays_graphs_that_are_not_empty(torch, tmp_path):
+    code = """
+import torch
+module = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU()).cuda()
+function = torch.compile(module, mode="reduce-overhead")
+for _ in range(4):
+    torch.compiler.cudagraph_mark_step_begin()
+    module.zero_grad(set_to_none=True)
+    function(torch.randn(8, 16, device="cuda")).sum().backward()
+torch.cuda.synchronize()
+manager = torch._inductor.cudagraph_trees.get_container(0).tree_manager
+print(sum(len(roots) for roots in manager.roots.values()) > 0)
+"""
+    caches = {name: str(tmp_path) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | caches, capture_output=True, text=True,
+                          timeout=300, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr
+    assert "CUDA Graph is empty" not in done.stderr, done.stderr

@@ -1,6 +1,6 @@
 //! Executable graphs: what a graph was when it was instantiated, flat, and changes to its single nodes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -51,11 +51,11 @@ pub fn flatten(core: &Core, of: Handle) -> Result<Vec<Step>, Error> {
 fn flatten_into(core: &Core, of: Handle, base: Option<usize>, steps: &mut Vec<Step>) -> Result<Vec<usize>, Error> {
     let graph = graph(core, of)?;
     let mut index_of: HashMap<NodeId, usize> = HashMap::new();
-    let mut last: Vec<usize> = Vec::new();
+    let (mut ends, mut followed) = (Vec::new(), HashSet::new());
     for index in graph.order().ok_or(Error::InvalidValue)? {
         let node = &graph.nodes[index];
         let mut after: Vec<usize> = node.after.iter().map(|edge| index_of[&edge.from]).collect();
-        last.retain(|step| !after.contains(step));
+        followed.extend(after.iter().copied());
         if after.is_empty() {
             after.extend(base);
         }
@@ -63,9 +63,10 @@ fn flatten_into(core: &Core, of: Handle, base: Option<usize>, steps: &mut Vec<St
         let end =
             if let Body::Child(child) = node.body { inline(core, child, step, steps)? } else { push(steps, step) };
         index_of.insert(node.id, end);
-        last.push(end);
+        ends.push(end);
     }
-    Ok(last)
+    ends.retain(|end| !followed.contains(end));
+    Ok(ends)
 }
 
 /// A child graph: an entry, its own steps, and an end that stands for the node.

@@ -147,17 +147,18 @@ impl Flight {
                 Some(end)
             }
             Body::Host { call, .. } => self.call(core, index, call, ready),
-            Body::Wait(_) | Body::Record(_) => self.event(core, index, ready),
+            Body::Wait(_) | Body::Record(_) => self.event(driver, core, index, ready),
             Body::Work { .. } | Body::Child(_) | Body::Empty => Some(ready),
         }
     }
 
-    fn event(&self, core: &mut Core, index: usize, ready: u64) -> Option<u64> {
+    fn event(&self, driver: &Driver, core: &mut Core, index: usize, ready: u64) -> Option<u64> {
         match &self.events[index] {
             None => Some(ready),
             Some(Bound::Wait(moment)) => moment.known().map(|at| at.max(ready)),
             Some(Bound::Record(event, done)) => {
                 done.store(ready, Ordering::Release);
+                driver.moved.notify_all();
                 if let Some(event) = core.events.get_mut(*event)
                     && matches!(&event.recorded, Some(Moment::Pending(other)) if Arc::ptr_eq(other, done))
                 {

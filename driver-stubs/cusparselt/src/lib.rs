@@ -1,25 +1,50 @@
-//! `libcusparseLt.so.0`, load-only: it says its version and explains its codes.
-//! Everything else answers not supported and is counted.
-
-#![forbid(unsafe_code)]
+//! Stub of libcusparseLt: structured sparse products are operations on a stream, nothing is multiplied.
+//! Its handles and descriptors are the caller's storage; streams, memory and prices are libcuda's.
+#![allow(clippy::too_many_arguments, reason = "handlers take what C passes")]
 
 use ghost_abi::{Out, Texts, Version};
 use std::ffi::{c_char, c_void};
 
-mod names;
+pub mod compress;
+pub mod descriptor;
+pub mod matmul;
+pub mod plan;
+mod records;
 
 ghost_abi::library! {
-    /// The library.
+    /// The library `libcusparseLt.so.0`.
     pub CusparseLt { name: "libcusparseLt", not_supported: 10, panic: 7, invalid_argument: 3 }
 }
 
 ghost_abi::status! {
-    /// Codes that are answered here.
-    pub Error for CusparseLt { InvalidValue = 3 } faults: InvalidValue
+    /// Why a call failed: a `cusparseStatus_t`.
+    pub Error for CusparseLt {
+        NotInitialized = 1,
+        AllocFailed = 2,
+        InvalidValue = 3,
+        ArchMismatch = 4,
+        ExecutionFailed = 6,
+        InternalError = 7,
+        NotSupported = 10,
+    }
+    faults: InvalidValue
 }
 
-/// Every row of the library.
-pub static TABLE: ghost_abi::Table = &[ROWS, names::ABSENT];
+impl From<ghost_blas::Error> for Error {
+    fn from(error: ghost_blas::Error) -> Error {
+        match error {
+            ghost_blas::Error::NotInitialized => Error::NotInitialized,
+            ghost_blas::Error::AllocFailed => Error::AllocFailed,
+            ghost_blas::Error::InvalidValue => Error::InvalidValue,
+            ghost_blas::Error::ArchMismatch => Error::ArchMismatch,
+            ghost_blas::Error::NotSupported => Error::NotSupported,
+            _ => Error::ExecutionFailed,
+        }
+    }
+}
+
+/// Every function of the library.
+pub static TABLE: ghost_abi::Table = &[ROWS, descriptor::ROWS, plan::ROWS, compress::ROWS, matmul::ROWS];
 
 /// The version torch 2.15 was built with.
 const VERSION: Version = Version { major: 0, minor: 8, patch: 1 };
@@ -94,5 +119,11 @@ mod tests {
     fn the_version_is_the_one_torch_was_built_with() {
         assert_eq!(ask(|version| get_version(std::ptr::null(), version)), Ok(801));
         assert_eq!(ask(|value| property(1, value)), Ok(8));
+    }
+
+    #[test]
+    fn every_function_has_a_handler() {
+        assert!(TABLE.iter().copied().flatten().all(|row| row.is_implemented()));
+        assert_eq!(TABLE.iter().copied().flatten().count(), 31);
     }
 }

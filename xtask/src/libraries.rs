@@ -41,6 +41,8 @@ pub const LIBRARIES: &[Library] = &[
     versioned("ghost-cusolver", "libcusolver.so.12", &["cusolver*"]),
     plain("ghost-cusparselt", "libcusparseLt.so.0", &["cusparseLt*"]),
     versioned("ghost-cufft", "libcufft.so.12", &["cufft*"]),
+    versioned("ghost-curand", "libcurand.so.10", &["curand*"]),
+    versioned("ghost-nvjpeg", "libnvjpeg.so.13", &["nvjpeg*"]),
     versioned("ghost-cupti", "libcupti.so.13", &["cupti*"]),
     plain("ghost-cufile", "libcufile.so.0", &["cuFile*"]),
     Library { node: Some("NVSHMEM"), ..plain("ghost-nvshmem", "libnvshmem_host.so.3", &["nvshmem*"]) },

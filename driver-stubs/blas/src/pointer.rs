@@ -32,6 +32,11 @@ impl<T> Ptr<T> {
         Ptr(self.0.cast())
     }
 
+    /// The pointer `count` values further on.
+    pub fn at(&self, count: usize) -> Ptr<T> {
+        Ptr(self.0.wrapping_add(count))
+    }
+
     /// Fails when the caller passed null.
     pub fn check(&self) -> Result<(), Error> {
         if self.0.is_null() { Err(Error::InvalidValue) } else { Ok(()) }

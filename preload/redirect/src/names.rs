@@ -38,6 +38,8 @@ const ENTRIES: &[Entry] = &[
     toolkit("libcusolver", "libcusolver.so.12", ".12"),
     toolkit("libcusparseLt", "libcusparseLt.so.0", ".0"),
     toolkit("libcufft", "libcufft.so.12", ".12"),
+    toolkit("libcurand", "libcurand.so.10", ".10"),
+    toolkit("libnvjpeg", "libnvjpeg.so.13", ".13"),
     toolkit("libcupti", "libcupti.so.13", ".13"),
     toolkit("libcufile", "libcufile.so.0", ".0"),
     toolkit("libnvshmem_host", "libnvshmem_host.so.3", ".3"),
@@ -98,6 +100,8 @@ mod tests {
             assert_eq!(stub(name), Some("libcudart.so.13"), "{name}");
         }
         assert_eq!(stub("libcublasLt.so.13"), Some("libcublasLt.so.13"));
+        assert_eq!(stub("libnvjpeg.0123abcd.so.13"), Some("libnvjpeg.so.13"));
+        assert_eq!(stub("libcurand.so.10.4.5"), Some("libcurand.so.10"));
     }
 
     #[test]

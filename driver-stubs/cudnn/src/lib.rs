@@ -22,7 +22,7 @@ pub use data_type::DataType;
 
 ghost_abi::library! {
     /// The library `libcudnn.so.9`.
-    pub Cudnn { name: "libcudnn", not_supported: 3000, panic: 4000, invalid_argument: 2000 }
+    pub Cudnn { name: "libcudnn", not_supported: 3000, panic: 4000, invalid_argument: 2000, leave: about::remember }
 }
 
 ghost_abi::status! {

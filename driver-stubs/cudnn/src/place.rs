@@ -70,6 +70,9 @@ impl<T> Copy for Handle<T> {}
 // SAFETY: a pointer may hold anything until somebody follows it.
 unsafe impl<T> Plain for Handle<T> {}
 
+// SAFETY: what it points to stays and is behind a lock.
+unsafe impl<T: Send> Send for Handle<T> {}
+
 impl<T: Kept> Handle<T> {
     /// No handle.
     pub const fn null() -> Self {

@@ -8,6 +8,7 @@ pub mod dropout;
 pub mod elementwise;
 pub mod filter;
 pub mod memory;
+mod network;
 pub mod norm;
 pub mod normalization;
 pub mod pooling;

@@ -3,7 +3,8 @@
 
 use super::dropout::mask_bytes;
 use super::memory::{Address, run};
-use super::rnn::{Network, Rnn};
+use super::network::Network;
+use super::rnn::Rnn;
 use super::rnn_data::{Data, Sequences};
 use super::tensor::Tensor;
 use crate::handle::Context;

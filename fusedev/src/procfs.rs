@@ -1,4 +1,4 @@
-//! The texts of /proc/driver/nvidia, as the open kernel module writes them (facts/nvml-samples). Only texts: whether
+//! The texts of /proc/driver/nvidia, as the open kernel module writes them. Only texts: whether
 //! they are served from a plain tree or by FUSE is not known here.
 
 use ghost_model::{Gpu, Machine, Profile};

@@ -6,7 +6,7 @@ use ghost_model::{ComputeMode, Gpu, LinkFaultKind, LinkState, Machine, PowerStat
 
 use crate::hardware::{Hardware, Wear};
 
-/// NVML: bandwidth full, no route recovery, no unhealthy route, no access timeout recovery (facts/nvml.md 6).
+/// NVML: bandwidth full, no route recovery, no unhealthy route, no access timeout recovery.
 const FABRIC_HEALTHY_MASK: u32 = 0b1010_1010;
 const FABRIC_HEALTHY: u32 = 1;
 const FABRIC_NOT_STARTED: u32 = 1;

@@ -2,14 +2,14 @@
 
 use std::ffi::c_void;
 
-use ghost_abi::{CStrIn, MaybeOut, Out, Row};
+use ghost_abi::{CStrIn, In, MaybeOut, Out, Row};
 
 use crate::{Cuda, Error, TABLE};
 
 ghost_abi::rows! { Cuda;
     since 11030 fn cuGetProcAddress(name: CStrIn, function: Out<*const c_void>, version: i32, flags: u64) => get;
     since 12000 fn cuGetProcAddress_v2(name: CStrIn, function: Out<*const c_void>, version: i32, flags: u64, status: MaybeOut<i32>) => get_v2;
-    since 4000 fn cuGetExportTable(table: Out<*const c_void>, id: *const c_void) => export_table;
+    since 4000 fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) => export_table;
 }
 
 const FOUND: i32 = 0;
@@ -17,10 +17,17 @@ const NOT_FOUND: i32 = 1;
 const VERSION_NOT_SUFFICIENT: i32 = 2;
 const PER_THREAD: u64 = 2;
 
-/// No undocumented table is handed out: the runtime of this project needs none.
-fn export_table(table: Out<*const c_void>, _id: *const c_void) -> Result<(), Error> {
+/// The id under which NVIDIA's own runtime asks for its interface to the driver, as bytes.
+const RUNTIME_INTERFACE: [u8; 16] =
+    [0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9];
+
+/// No undocumented table is handed out: the runtime of this project needs none. Who asks for the runtime's interface
+/// carries a runtime that is not ours and will give up; compilers ask for other tables and go on without.
+fn export_table(table: Out<*const c_void>, id: In<[u8; 16]>) -> Result<(), Error> {
     table.set(std::ptr::null())?;
-    crate::table::note_this_program();
+    if id.get()? == RUNTIME_INTERFACE {
+        crate::table::note_this_program();
+    }
     Err(Error::InvalidValue)
 }
 

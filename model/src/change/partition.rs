@@ -1,5 +1,5 @@
 //! NVLink partitions, and the clique that each GPU of this tray takes from its own.
-//! A GPU is in one partition at most; the default partition always exists (facts/fabric.md 1).
+//! A GPU is in one partition at most; the default partition always exists (NMX-C guide).
 
 use std::collections::BTreeSet;
 

@@ -51,7 +51,7 @@ fn types_run_in_the_order_of_their_peaks() {
     let order = [DType::Fp4, DType::Fp8, DType::Bf16, DType::Tf32, DType::Fp32, DType::Fp64];
     assert!(order.windows(2).all(|pair| ns(pair[0]) < ns(pair[1])));
     let fp8 = petaflops(gemm(8192, 8192, 8192, DType::Fp8));
-    assert!((2.6..3.1).contains(&fp8), "measured 2.88 (facts/timing.md 3.9): {fp8}");
+    assert!((2.6..3.1).contains(&fp8), "measured 2.88 (docs/timing.md): {fp8}");
     let fp32 = petaflops(gemm(8192, 8192, 8192, DType::Fp32));
     assert!((0.04..0.07).contains(&fp32), "{fp32}");
 }
@@ -155,7 +155,7 @@ fn an_all_reduce_of_512_mb_reaches_the_measured_bus_bandwidth() {
     let cost =
         nominal(Operation::Collective(Collective { bytes: 512_000_000, ranks: 8, kind: CollectiveKind::AllReduce }));
     let bus = 512e6 * 2.0 * 7.0 / 8.0 / cost.ns as f64;
-    assert!((640.0..790.0).contains(&bus), "measured 715 GB/s (facts/timing.md 4.1): {bus}");
+    assert!((640.0..790.0).contains(&bus), "measured 715 GB/s (docs/timing.md): {bus}");
 }
 
 #[test]

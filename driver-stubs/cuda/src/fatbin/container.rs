@@ -1,7 +1,7 @@
 //! The fat binary: a header and a list of entries, one for each architecture, of which one is chosen.
 //! It does not look inside an entry.
 //!
-//! Layout (found by looking at public binaries; facts/cuda.md 7). Header: u32 magic, u16 version, u16 header bytes,
+//! Layout (found by looking at public binaries). Header: u32 magic, u16 version, u16 header bytes,
 //! u64 bytes that follow. Entry: u16 kind, u16 version, u32 header bytes, u64 payload bytes, u32 packed bytes, u32, u16
 //! minor, u16 major, u32 architecture, u32, u32, u64 flags, u64, u64 unpacked bytes, perhaps more; then the payload.
 

@@ -1,7 +1,7 @@
 //! Kernels and variables of a cubin: an ELF image whose `.nv.info` sections describe each kernel in attributes.
 //! Code sections are never read.
 //!
-//! Attribute numbers are those that public disassemblers print (facts/cuda.md 7); only those that a kernel's limits
+//! Attribute numbers are those that public disassemblers print; only those that a kernel's limits
 //! and parameters need are read.
 
 use std::collections::HashMap;

@@ -126,7 +126,8 @@ fn close(core: &mut Core, origin: Handle, capture: &Capture) -> Result<(), Error
         s.capture.take_if(|c| c.id == capture.id);
     }
     modes::closed();
-    match (capture.valid, unjoined) {
+    let valid = capture.valid && core.graphs.get(capture.graph).is_some();
+    match (valid, unjoined) {
         (false, _) => Err(Error::StreamCaptureInvalidated),
         (true, true) => Err(Error::StreamCaptureUnjoined),
         (true, false) => Ok(()),

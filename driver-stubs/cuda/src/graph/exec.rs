@@ -11,7 +11,7 @@ use super::{Body, NodeId, NodeKind, find, graph, host, kernel, params, transfer,
 use crate::arena::Handle;
 use crate::core::{Completion, Core};
 use crate::driver::Driver;
-use crate::{Error, driver, user_object};
+use crate::{Error, driver};
 
 /// One step of an executable graph: a node, or the end of a child graph.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ pub fn exec_destroy(exec: *mut c_void) -> Result<(), Error> {
     let exec = core.execs.remove(Handle::of(exec)).ok_or(Error::InvalidValue)?;
     let gone = whole::release(&mut core, exec.source, exec.objects);
     drop(core);
-    gone.into_iter().for_each(|object| user_object::destroy(Some(object)));
+    whole::run_destructors(gone);
     Ok(())
 }
 

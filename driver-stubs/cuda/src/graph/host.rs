@@ -59,8 +59,8 @@ pub fn add_empty(
 /// The child is cloned into its parent (0) or becomes the parent's (1).
 pub fn child_body(core: &mut Core, params: &ChildParams, parent: Handle) -> Result<Body, Error> {
     let child = Handle::of(params.graph);
-    graph(core, parent)?;
-    if child == parent || graph(core, child)?.parent.is_some() && params.ownership == 1 {
+    let moved = params.ownership == 1;
+    if child == parent || moved && (graph(core, child)?.parent.is_some() || is_inside(core, parent, child)?) {
         return Err(Error::InvalidValue);
     }
     match params.ownership {
@@ -71,6 +71,15 @@ pub fn child_body(core: &mut Core, params: &ChildParams, parent: Handle) -> Resu
         }
         _ => Err(Error::InvalidValue),
     }
+}
+
+/// Whether a graph is somewhere inside another.
+fn is_inside(core: &Core, graph: Handle, of: Handle) -> Result<bool, Error> {
+    let mut outer = super::graph(core, graph)?.parent;
+    while let Some(handle) = outer.filter(|handle| *handle != of) {
+        outer = super::graph(core, handle)?.parent;
+    }
+    Ok(outer.is_some())
 }
 
 pub fn add_child(

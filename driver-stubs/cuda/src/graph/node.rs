@@ -55,9 +55,7 @@ pub fn replace(
     let new_kind = body.kind();
     let node = graph_mut(&mut core, handle)?.node_mut(id).ok_or(Error::InvalidValue)?;
     let unused = if kind == new_kind { std::mem::replace(&mut node.body, body) } else { body };
-    if let Body::Child(child) = unused {
-        super::whole::discard(&mut core, child);
-    }
+    super::whole::discard_inside(core, &unused);
     if kind == new_kind { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
@@ -96,9 +94,7 @@ pub fn destroy_node(node: *mut c_void) -> Result<(), Error> {
     let index = graph.position(id).ok_or(Error::InvalidValue)?;
     let gone = graph.nodes.remove(index);
     graph.nodes.iter_mut().for_each(|node| node.after.retain(|edge| edge.from != id));
-    if let Body::Child(child) = gone.body {
-        super::whole::discard(&mut core, child);
-    }
+    super::whole::discard_inside(core, &gone.body);
     Ok(())
 }
 

@@ -102,3 +102,17 @@ fn another_shape_is_told_with_the_node_where_it_differs() {
     host[0].body = Body::Wait(Handle(0));
     assert_eq!(compare(&old, &host), Err((Reason::KindChanged, Some(0), None)));
 }
+
+#[test]
+fn a_graph_cannot_be_moved_into_what_is_inside_it() {
+    let mut core = core();
+    let outer = empty_graph(&mut core);
+    let inner = whole::copy(&mut core, outer, Some(outer)).expect("a graph");
+    let moved = params::ChildParams { graph: outer.pointer(), ownership: 1 };
+    assert!(host::child_body(&mut core, &moved, inner).is_err());
+    assert!(host::child_body(&mut core, &moved, outer).is_err());
+    let alone = empty_graph(&mut core);
+    let moved = params::ChildParams { graph: alone.pointer(), ownership: 1 };
+    assert!(host::child_body(&mut core, &moved, inner).is_ok());
+    assert!(host::child_body(&mut core, &moved, outer).is_err(), "a graph has one parent");
+}

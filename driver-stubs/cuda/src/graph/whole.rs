@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 
 use ghost_abi::{In, Out};
+use parking_lot::MutexGuard;
 
 use super::{Body, Graph, Node, NodeId, graph, graph_mut};
 use crate::arena::Handle;
@@ -31,8 +32,21 @@ pub fn destroy(graph: *mut c_void) -> Result<(), Error> {
     }
     let gone = discard(&mut core, handle);
     drop(core);
-    gone.into_iter().for_each(|object| user_object::destroy(Some(object)));
+    run_destructors(gone);
     Ok(())
+}
+
+/// Runs what user objects leave to run; for callers that hold no lock.
+pub fn run_destructors(gone: Vec<UserObject>) {
+    gone.into_iter().for_each(|object| user_object::destroy(Some(object)));
+}
+
+/// Forgets the graph inside a node that is no more, and gives the lock back.
+pub fn discard_inside(mut core: MutexGuard<'_, Core>, body: &Body) {
+    let Body::Child(child) = body else { return };
+    let gone = discard(&mut core, *child);
+    drop(core);
+    run_destructors(gone);
 }
 
 /// Forgets a graph and the graphs inside it; returns user objects that nobody refers to any more.

@@ -196,25 +196,30 @@ fn fault_code(xid: u64) -> Error {
     }
 }
 
+/// Changes this thread's stack. A thread that is ending has none any more.
+fn change<T>(edit: impl FnOnce(&mut Vec<Handle>) -> T) -> Option<T> {
+    CURRENT.try_with(|stack| edit(&mut stack.borrow_mut())).ok()
+}
+
 /// The current context of this thread.
 pub fn current() -> Option<Handle> {
-    CURRENT.with_borrow(|stack| stack.last().copied())
+    CURRENT.try_with(|stack| stack.borrow().last().copied()).ok().flatten()
 }
 
 /// Replaces the top of this thread's stack; `None` empties the top.
 pub fn set_current(context: Option<Handle>) {
-    CURRENT.with_borrow_mut(|stack| {
+    change(|stack| {
         stack.pop();
         stack.extend(context);
     });
 }
 
 pub fn push_current(context: Handle) {
-    CURRENT.with_borrow_mut(|stack| stack.push(context));
+    change(|stack| stack.push(context));
 }
 
 pub fn pop_current() -> Option<Handle> {
-    CURRENT.with_borrow_mut(Vec::pop)
+    change(Vec::pop).flatten()
 }
 
 /// A GPU's UUID as CUDA_VISIBLE_DEVICES and nvidia-smi write it.

@@ -169,9 +169,9 @@ fn run(ask: &Ask) -> Result<(), Error> {
     let function = core.functions.get(ask.function).ok_or(Error::InvalidHandle)?;
     check(driver, function, ask)?;
     let loaded = function.loaded.clone();
-    let mut packed = SCRATCH.take();
+    let mut packed = SCRATCH.try_with(std::cell::Cell::take).unwrap_or_default();
     let outcome = pack(&loaded, ask, &mut packed).and_then(|()| place(driver, core, stream, ask, loaded, &packed));
-    SCRATCH.set(packed);
+    let _ = SCRATCH.try_with(|scratch| scratch.set(packed));
     outcome
 }
 

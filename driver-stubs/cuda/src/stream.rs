@@ -107,13 +107,13 @@ pub fn resolve(core: &mut Core, stream: *mut c_void) -> Result<Handle, Error> {
     if !per_thread {
         return Ok(core.context(handle)?.legacy);
     }
-    let known = OWN.with_borrow(|own| own.get(&handle).copied());
+    let known = OWN.try_with(|own| own.borrow().get(&handle).copied()).ok().flatten();
     if let Some(stream) = known.filter(|s| core.streams.get(*s).is_some()) {
         return Ok(stream);
     }
     let id = core.id();
     let stream = core.streams.insert(Stream::new(device, handle, false, 0, id));
-    OWN.with_borrow_mut(|own| own.insert(handle, stream));
+    let _ = OWN.try_with(|own| own.borrow_mut().insert(handle, stream));
     Ok(stream)
 }
 

@@ -1,39 +1,44 @@
-//! `libcufile.so.0`, load-only: it says its version.
-//! Everything else answers not supported and is counted.
-
-#![forbid(unsafe_code)]
+//! Stub of libcufile: files are read and written through host memory, as the compatible mode of the real one does.
+//! There is no nvidia-fs driver here; what needs one answers "platform not supported" and is counted.
 
 use ghost_abi::Out;
-use std::ffi::{c_long, c_void};
 
+pub mod driver;
+pub mod file;
 mod names;
 
 ghost_abi::library! {
-    /// The library.
+    /// The library `libcufile.so.0`. A status is the first half of a `CUfileError_t`, returned in one register whose
+    /// second half, the driver's code, is 0.
     pub CuFile { name: "libcufile", not_supported: 5007, panic: 5030, invalid_argument: 5022 }
 }
 
 ghost_abi::status! {
-    /// Codes that are answered here.
-    pub Error for CuFile { InvalidValue = 5022 } faults: InvalidValue
+    /// Why a call failed: a `CUfileOpError`.
+    pub Error for CuFile {
+        DriverNotInitialized = 5001,
+        DriverError = 5011,
+        PointerInvalid = 5012,
+        PointerRange = 5014,
+        InvalidFileType = 5018,
+        InvalidValue = 5022,
+        AlreadyRegistered = 5023,
+        NotRegistered = 5024,
+        HandleNotRegistered = 5027,
+        InternalError = 5030,
+        NotSupported = 5007,
+    }
+    faults: InvalidValue
 }
 
-/// Every row of the library.
-pub static TABLE: ghost_abi::Table = &[ROWS, names::ABSENT];
+/// Every function of the library.
+pub static TABLE: ghost_abi::Table = &[ROWS, driver::ROWS, file::ROWS, names::ROWS, names::ABSENT];
 
 /// As `cuFileGetVersion` of CUDA 13.2 counts it: major * 1000 + minor * 10.
 const VERSION: i32 = 1170;
 
-/// A transfer answers bytes, or minus a `CUfileOpError`: IO not supported.
-const FAILED: isize = -5008;
-
 ghost_abi::rows! { CuFile;
     fn cuFileGetVersion(version: Out<i32>) => get_version;
-    fn cuFileHandleDeregister(file: *mut c_void) -> ();
-    fn cuFileRead(file: *mut c_void, base: *mut c_void, size: usize, offset: i64, within: i64) -> isize = FAILED;
-    fn cuFileWrite(file: *mut c_void, base: *const c_void, size: usize, offset: i64, within: i64) -> isize = FAILED;
-    fn cuFileUseCount() -> c_long;
-    fn cuFileBatchIODestroy(batch: *mut c_void) -> ();
 }
 
 fn get_version(version: Out<i32>) -> Result<(), Error> {

@@ -3,17 +3,18 @@
 
 use crate::CuFile;
 
+ghost_abi::rows! { CuFile;
+    fn cuFileBatchIODestroy(batch: *mut std::ffi::c_void) -> ();
+}
+
 ghost_abi::absent! { CuFile;
-    cuFileBatchIOCancel cuFileBatchIOGetStatus cuFileBatchIOSetUp cuFileBatchIOSubmit
-    cuFileBufDeregister cuFileBufRegister cuFileDriverClose cuFileDriverClose_v2
-    cuFileDriverGetP2PFlags cuFileDriverGetProperties cuFileDriverOpen cuFileDriverSetMaxCacheSize
-    cuFileDriverSetMaxDirectIOSize cuFileDriverSetMaxPinnedMemSize cuFileDriverSetP2PFlags
-    cuFileDriverSetPollMode cuFileExportPCIeTopology cuFileGetBARSizeInKB cuFileGetParameterBool
-    cuFileGetParameterGpuBounceBufferSlabArray cuFileGetParameterMinMaxValue
-    cuFileGetParameterPosixPoolSlabArray cuFileGetParameterSizeT cuFileGetParameterString
-    cuFileGetStatsL1 cuFileGetStatsL2 cuFileGetStatsL3 cuFileGetStatsLevel cuFileHandleRegister
-    cuFileReadAsync cuFileSetParameterBool cuFileSetParameterGpuBounceBufferSlabArray
-    cuFileSetParameterPosixPoolSlabArray cuFileSetParameterSizeT cuFileSetParameterString
-    cuFileSetStatsLevel cuFileStatsReset cuFileStatsStart cuFileStatsStop cuFileStreamDeregister
-    cuFileStreamRegister cuFileWriteAsync
+    cuFileBatchIOCancel cuFileBatchIOGetStatus cuFileBatchIOSetUp cuFileBatchIOSubmit cuFileDriverGetP2PFlags
+    cuFileDriverSetMaxCacheSize cuFileDriverSetMaxDirectIOSize cuFileDriverSetMaxPinnedMemSize
+    cuFileDriverSetP2PFlags cuFileDriverSetPollMode cuFileExportPCIeTopology cuFileGetBARSizeInKB
+    cuFileGetParameterBool cuFileGetParameterGpuBounceBufferSlabArray cuFileGetParameterMinMaxValue
+    cuFileGetParameterPosixPoolSlabArray cuFileGetParameterSizeT cuFileGetParameterString cuFileGetStatsL1
+    cuFileGetStatsL2 cuFileGetStatsL3 cuFileGetStatsLevel cuFileReadAsync cuFileSetParameterBool
+    cuFileSetParameterGpuBounceBufferSlabArray cuFileSetParameterPosixPoolSlabArray cuFileSetParameterSizeT
+    cuFileSetParameterString cuFileSetStatsLevel cuFileStatsReset cuFileStatsStart cuFileStatsStop
+    cuFileStreamDeregister cuFileStreamRegister cuFileWriteAsync
 }

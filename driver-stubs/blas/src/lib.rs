@@ -16,7 +16,7 @@ pub use handle::{Handle, Magic, Slots, Tagged};
 pub use matrix::{Matrix, vector};
 pub use object::{Kept, Object, Of};
 pub use pointer::Ptr;
-pub use submit::{Stream, copy_rows, first_pointers, multiprocessors, start_driver, submit, wait};
+pub use submit::{Stream, copy_rows, first_pointers, multiprocessors, start_driver, submit, wait, write_sequence};
 pub use types::{ComputeType, DataType};
 
 ghost_abi::library! {

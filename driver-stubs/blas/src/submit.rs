@@ -133,6 +133,25 @@ pub fn first_pointers(array: u64, count: u64) -> [u64; 4] {
     std::array::from_fn(|index| u64::from_le_bytes(words[index]))
 }
 
+/// Writes `first`, `first + 1` and so on, `count` numbers of `bytes` (4 or 8) each, into device memory: pivots of a
+/// factorisation that exchanges no rows, or a permutation that moves nothing. They are indices, so code that follows
+/// them on the host must not find zeros. Comes at once, not in a stream's order; more than is kept reads zero.
+pub fn write_sequence(address: u64, first: i64, count: u64, bytes: usize) {
+    /// Bytes libcuda keeps of one operation; the rest would be built for nothing.
+    const KEPT: u64 = 1 << 20;
+    let Some(table) = table().filter(|_| address != 0 && count > 0) else { return };
+    let length = count.saturating_mul(bytes as u64);
+    if length > KEPT {
+        // SAFETY: takes no pointer of ours; libcuda checks the address.
+        unsafe { (table.write_zero)(address, length) };
+        return;
+    }
+    let numbers = (first..).take(count as usize);
+    let data: Vec<u8> = numbers.flat_map(|number| number.to_le_bytes().into_iter().take(bytes)).collect();
+    // SAFETY: `data` lives through the call; libcuda checks the address.
+    unsafe { (table.write_backed)(address, data.as_ptr(), data.len()) };
+}
+
 /// Multiprocessors of this thread's device, as the driver tells; 1 without one.
 pub fn multiprocessors() -> u32 {
     /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.

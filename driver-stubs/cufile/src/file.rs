@@ -5,6 +5,9 @@ use crate::{CuFile, Error};
 use ghost_abi::{In, Out, record};
 use ghost_blas::{Of, Ptr, kept};
 use std::ffi::c_int;
+use std::fs::OpenOptions;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 ghost_abi::rows! { CuFile;
     fn cuFileHandleRegister(file: Out<Of<File>>, description: In<Description>) => register;
@@ -25,10 +28,11 @@ record! {
     }
 }
 
-/// A `CUfileHandle_t`: the caller's descriptor, which stays the caller's.
-#[derive(Clone, Copy, Debug)]
+/// A `CUfileHandle_t`: the caller's file, opened once more without `O_DIRECT`, whose alignment rules the caller of
+/// this library need not keep.
+#[derive(Clone, Debug)]
 pub struct File {
-    descriptor: c_int,
+    opened: Arc<OwnedFd>,
 }
 
 kept! {
@@ -55,7 +59,22 @@ fn register(file: Out<Of<File>>, description: In<Description>) -> Result<(), Err
     if !matches!(status.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFBLK) {
         return Err(Error::InvalidFileType);
     }
-    Ok(file.set(Of::create(File { descriptor }))?)
+    Ok(file.set(Of::create(File { opened: Arc::new(reopen(descriptor)?) }))?)
+}
+
+/// The same file with the same access, buffered.
+fn reopen(descriptor: c_int) -> Result<OwnedFd, Error> {
+    // SAFETY: asks for flags only.
+    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+    if flags < 0 {
+        return Err(Error::InvalidValue);
+    }
+    let access = flags & libc::O_ACCMODE;
+    let opened = OpenOptions::new()
+        .read(access != libc::O_WRONLY)
+        .write(access != libc::O_RDONLY)
+        .open(format!("/proc/self/fd/{descriptor}"));
+    opened.map(OwnedFd::from).map_err(|_| Error::PermissionDenied)
 }
 
 fn deregister(file: Of<File>) {
@@ -100,7 +119,9 @@ fn transfer(
     step: impl Fn(c_int, &mut [u8], u64, i64) -> Result<isize, Error>,
 ) -> isize {
     let failed = |error: Error| -(error.code() as isize);
-    let Ok(File { descriptor }) = file.read() else { return failed(Error::HandleNotRegistered) };
+    let Ok(File { opened }) = file.read() else {
+        return failed(Error::HandleNotRegistered);
+    };
     if base.is_null() || offset < 0 || within < 0 || isize::try_from(bytes).is_err() {
         return failed(Error::InvalidValue);
     }
@@ -109,7 +130,7 @@ fn transfer(
     let mut done = 0;
     while done < bytes {
         let length = (bytes - done).min(CHUNK);
-        match step(descriptor, &mut host[..length], start + done as u64, offset.saturating_add(done as i64)) {
+        match step(opened.as_raw_fd(), &mut host[..length], start + done as u64, offset.saturating_add(done as i64)) {
             Ok(moved @ 1..) => done += moved as usize,
             Ok(0) => break,
             Ok(_) if done > 0 => break,
@@ -138,7 +159,6 @@ mod tests {
 
     #[test]
     fn only_files_are_registered() {
-        use std::os::fd::AsRawFd;
         let (pipe, _other) = std::io::pipe().expect("a pipe");
         assert_eq!(describe(1, pipe.as_raw_fd()).err(), Some(Error::InvalidFileType));
         assert_eq!(

@@ -24,6 +24,7 @@ ghost_abi::status! {
         InvalidValue = 5022,
         AlreadyRegistered = 5023,
         NotRegistered = 5024,
+        PermissionDenied = 5025,
         HandleNotRegistered = 5027,
         InternalError = 5030,
         NotSupported = 5007,

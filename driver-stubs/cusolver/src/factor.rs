@@ -1,12 +1,12 @@
 //! Factorisations of square and rectangular matrices: Cholesky, LU, Bunch-Kaufman, and inverses made from them.
-//! Infos read 0 (success); factors and pivots read zero.
+//! Infos read 0 (success); factors read zero; pivots exchange nothing.
 
-use crate::check::{choice, info, matrix, narrow, size, values};
+use crate::check::{choice, info, matrix, narrow, size};
 use crate::context::{Handle, context};
 use crate::work::Work;
 use crate::{Cusolver, Error, flops};
 use ghost_abi::Out;
-use ghost_blas::{Complex32, Complex64, DataType, Element, Ptr, first_pointers, typed};
+use ghost_blas::{Complex32, Complex64, Element, Ptr, first_pointers, typed, write_sequence};
 
 typed! { Cusolver;
     triangle_size (handle: Handle, uplo: i32, n: i32, a: Ptr<T>, lda: i32, elements: Out<i32>) {
@@ -218,8 +218,9 @@ fn getrf<T: Element>(
     let (m, n) = (size(m)?, size(n)?);
     let a = matrix(T::KIND, a.address(), [m, n], lda)?;
     let work = Work::blocked(c"cusolver_getrf", T::KIND, [m, n], flops::getrf(m, n));
-    let pivots = values(DataType::R_32I, pivots.address(), m.min(n));
-    work.run(&context, &[a.range(), pivots, info(code, 1)])
+    work.run(&context, &[a.range(), info(code, 1)])?;
+    write_sequence(pivots.address(), 1, m.min(n), size_of::<i32>());
+    Ok(())
 }
 
 fn laswp<T: Element>(
@@ -255,7 +256,9 @@ fn sytrf<T: Element>(
     choice(uplo)?;
     let (n, a) = square(a, n, lda)?;
     let work = Work::blocked(c"cusolver_sytrf", T::KIND, [n, n], flops::sytrf(n));
-    work.run(&context, &[a.range(), values(DataType::R_32I, pivots.address(), n), info(code, 1)])
+    work.run(&context, &[a.range(), info(code, 1)])?;
+    write_sequence(pivots.address(), 1, n, size_of::<i32>());
+    Ok(())
 }
 
 fn sytri<T: Element>(

@@ -1,12 +1,12 @@
 //! The 64-bit interface: factorisations and solves whose types are arguments.
-//! Infos read 0 (success); factors, pivots and solutions read zero. Host scratch is never needed.
+//! Infos read 0 (success); factors and solutions read zero; pivots exchange nothing. Host scratch is never needed.
 
 use crate::check::{choice, info, matrix, operation, size, values};
 use crate::context::{Handle, Params, context, params};
 use crate::work::Work;
 use crate::{Cusolver, Error, flops};
 use ghost_abi::Out;
-use ghost_blas::{DataType, Of, Ptr};
+use ghost_blas::{DataType, Of, Ptr, write_sequence};
 
 ghost_abi::rows! { Cusolver;
     fn cusolverDnXpotrf_bufferSize(handle: Handle, options: Of<Params>, uplo: i32, n: i64, kind: DataType, a: Ptr<u8>,
@@ -228,9 +228,9 @@ fn getrf(
     let (m, n) = (size(m)?, size(n)?);
     let a = matrix(known(kind)?, a.address(), [m, n], lda)?;
     let work = Work::blocked(c"cusolver_getrf", kind, [m, n], flops::getrf(m, n));
-    // A pivot is 64 bits wide, like a double.
-    let pivots = values(DataType::R_64F, pivots.address(), m.min(n));
-    work.run(&context, &[a.range(), pivots, info(code, 1)])
+    work.run(&context, &[a.range(), info(code, 1)])?;
+    write_sequence(pivots.address(), 1, m.min(n), size_of::<i64>());
+    Ok(())
 }
 
 fn getrs(

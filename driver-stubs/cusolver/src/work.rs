@@ -10,6 +10,9 @@ use std::ffi::CStr;
 /// Columns a blocked factorisation works on before it updates the rest.
 const PANEL: u64 = 64;
 
+/// Stretches of memory one operation names.
+const MOST_OUTPUTS: usize = 4;
+
 /// Most launches of one call; larger problems do more in each.
 const MOST_STEPS: u64 = 512;
 
@@ -101,15 +104,11 @@ impl Work {
         }
         let mut operations = self.operations();
         let ranges: Vec<Range> = outputs.iter().copied().flatten().collect();
-        for (operation, group) in operations.iter_mut().rev().zip(ranges.chunks(operation_outputs())) {
+        for (operation, group) in operations.iter_mut().rev().zip(ranges.chunks(MOST_OUTPUTS)) {
             *operation = group.iter().fold(*operation, |operation, range| operation.writes(range.address, range.bytes));
         }
         operations.iter().try_for_each(|operation| Ok(submit(context.stream, operation)?))
     }
-}
-
-const fn operation_outputs() -> usize {
-    4
 }
 
 fn is_complex(kind: DataType) -> bool {

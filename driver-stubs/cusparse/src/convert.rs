@@ -1,11 +1,11 @@
 //! Changes between sparse formats, sorts, and sums of two sparse matrices.
-//! Indices and values read zero; a sum has as many elements as two patterns that know nothing of each other.
+//! Indices and values read zero, but an identity permutation is one; a sum has as many elements as two patterns that know nothing of each other.
 
 use crate::context::{Context, Handle, MatDescr, context, read, size};
 use crate::work::{range, run, sort, union};
 use crate::{Cusparse, Error};
 use ghost_abi::Out;
-use ghost_blas::{Complex32, Complex64, DataType, Element, Of, Ptr, typed};
+use ghost_blas::{Complex32, Complex64, DataType, Element, Of, Ptr, typed, write_sequence};
 
 ghost_abi::rows! { Cusparse;
     fn cusparseXcoo2csr(handle: Handle, rows: Ptr<i32>, nnz: i32, m: i32, offsets: Ptr<i32>, base: i32) => coo2csr;
@@ -85,12 +85,14 @@ fn indices(
     run(&context, name, DataType::R_32I, [read, written, 0], &[range(to.address(), written)])
 }
 
-/// The permutation reads zero: what is on the device is not computed.
+/// A small one is really there: callers index with it.
 fn identity(handle: Handle, n: i32, p: Ptr<i32>) -> Result<(), Error> {
     let context = context(handle)?;
     p.check()?;
     let bytes = size(n)? * INDEX;
-    run(&context, c"cusparse_identity", DataType::R_32I, [0, bytes, 0], &[range(p.address(), bytes)])
+    run(&context, c"cusparse_identity", DataType::R_32I, [0, bytes, 0], &[])?;
+    write_sequence(p.address(), 0, size(n)?, INDEX as usize);
+    Ok(())
 }
 
 fn sort_size(

@@ -3,7 +3,7 @@
 
 use crate::check::{choice, info, matrix, narrow, size, values};
 use crate::context::{Handle, context};
-use crate::work::Work;
+use crate::work::{TRIDIAGONAL_CALLS, Work};
 use crate::{Cusolver, Error, flops};
 use ghost_abi::{MaybeOut, Out};
 use ghost_blas::{Complex32, Complex64, Element, Ptr, typed};
@@ -60,7 +60,8 @@ pub fn scratch(n: u64, vectors: bool) -> u64 {
 
 /// The work of all values of an n x n matrix.
 pub fn work(kind: ghost_blas::DataType, n: u64, vectors: bool) -> Work {
-    Work::two_sided(c"cusolver_syevd", kind, [n, n], 1, flops::sytrd(n), flops::syevd(n, vectors))
+    let flops = [flops::sytrd(n), flops::syevd(n, vectors)];
+    Work::two_sided(c"cusolver_syevd", kind, [n, n], [1, TRIDIAGONAL_CALLS], flops)
 }
 
 /// How many values a range selects: all, between two bounds (unknown: all), or by index.

@@ -3,7 +3,7 @@
 
 use crate::check::{choice, info, matrix, narrow, size};
 use crate::context::{Handle, context};
-use crate::work::Work;
+use crate::work::{CHOLESKY_COLUMNS, Work};
 use crate::{Cusolver, Error, flops};
 use ghost_abi::Out;
 use ghost_blas::{Complex32, Complex64, Element, Ptr, first_pointers, typed, write_sequence};
@@ -146,7 +146,7 @@ fn potrf<T: Element>(
     let context = context(handle)?;
     choice(uplo)?;
     let (n, a) = square(a, n, lda)?;
-    let work = Work::blocked(c"cusolver_potrf", T::KIND, [n, n], flops::potrf(n));
+    let work = Work::blocked(c"cusolver_potrf", T::KIND, [n, n], flops::potrf(n)).waiting_every(CHOLESKY_COLUMNS);
     work.run(&context, &[a.range(), info(code, 1)])
 }
 
@@ -182,7 +182,9 @@ fn potrf_batched<T: Element>(
     let (n, batch) = (size(n)?, size(batch)?);
     let shape = matrix(T::KIND, a.address(), [n, n], lda)?;
     let matrices = first_pointers(a.address(), batch).map(|address| ghost_blas::Matrix { address, ..shape }.range());
-    let work = Work::blocked(c"cusolver_potrf_batched", T::KIND, [n, n], flops::potrf(n)).times(batch);
+    let work = Work::blocked(c"cusolver_potrf_batched", T::KIND, [n, n], flops::potrf(n))
+        .waiting_every(CHOLESKY_COLUMNS)
+        .times(batch);
     let [first, second, third, fourth] = matrices;
     work.run(&context, &[info(code, batch), first, second, third, fourth])
 }
@@ -217,7 +219,7 @@ fn getrf<T: Element>(
     let context = context(handle)?;
     let (m, n) = (size(m)?, size(n)?);
     let a = matrix(T::KIND, a.address(), [m, n], lda)?;
-    let work = Work::blocked(c"cusolver_getrf", T::KIND, [m, n], flops::getrf(m, n));
+    let work = Work::blocked(c"cusolver_getrf", T::KIND, [m, n], flops::getrf(m, n)).waiting_every(1);
     work.run(&context, &[a.range(), info(code, 1)])?;
     write_sequence(pivots.address(), 1, m.min(n), size_of::<i32>());
     Ok(())
@@ -255,7 +257,7 @@ fn sytrf<T: Element>(
     let context = context(handle)?;
     choice(uplo)?;
     let (n, a) = square(a, n, lda)?;
-    let work = Work::blocked(c"cusolver_sytrf", T::KIND, [n, n], flops::sytrf(n));
+    let work = Work::blocked(c"cusolver_sytrf", T::KIND, [n, n], flops::sytrf(n)).waiting_every(1);
     work.run(&context, &[a.range(), info(code, 1)])?;
     write_sequence(pivots.address(), 1, n, size_of::<i32>());
     Ok(())

@@ -3,7 +3,7 @@
 
 use crate::check::{choice, info, matrix, operation, size, values};
 use crate::context::{Handle, Params, context, params};
-use crate::work::Work;
+use crate::work::{CHOLESKY_COLUMNS, Work};
 use crate::{Cusolver, Error, flops};
 use ghost_abi::Out;
 use ghost_blas::{DataType, Of, Ptr, write_sequence};
@@ -105,7 +105,7 @@ fn potrf(
     choice(uplo)?;
     let n = size(n)?;
     let a = matrix(known(kind)?, a.address(), [n, n], lda)?;
-    let work = Work::blocked(c"cusolver_potrf", kind, [n, n], flops::potrf(n));
+    let work = Work::blocked(c"cusolver_potrf", kind, [n, n], flops::potrf(n)).waiting_every(CHOLESKY_COLUMNS);
     work.run(&context, &[a.range(), info(code, 1)])
 }
 
@@ -183,7 +183,7 @@ fn geqrf(
     params(options)?;
     let (m, n) = (size(m)?, size(n)?);
     let a = matrix(known(kind)?, a.address(), [m, n], lda)?;
-    let work = Work::blocked(c"cusolver_geqrf", kind, [m, n], flops::geqrf(m, n));
+    let work = Work::blocked(c"cusolver_geqrf", kind, [m, n], flops::geqrf(m, n)).waiting_every(1);
     work.run(&context, &[a.range(), values(tkind, tau.address(), m.min(n)), info(code, 1)])
 }
 
@@ -227,7 +227,7 @@ fn getrf(
     params(options)?;
     let (m, n) = (size(m)?, size(n)?);
     let a = matrix(known(kind)?, a.address(), [m, n], lda)?;
-    let work = Work::blocked(c"cusolver_getrf", kind, [m, n], flops::getrf(m, n));
+    let work = Work::blocked(c"cusolver_getrf", kind, [m, n], flops::getrf(m, n)).waiting_every(1);
     work.run(&context, &[a.range(), info(code, 1)])?;
     write_sequence(pivots.address(), 1, m.min(n), size_of::<i64>());
     Ok(())

@@ -7,7 +7,7 @@ use crate::eigen;
 use crate::general::{known, scratch};
 use crate::jacobi::stacked;
 use crate::svd::{self, Problem};
-use crate::work::Work;
+use crate::work::{HESSENBERG_CALLS, Work};
 use crate::{Cusolver, Error, flops};
 use ghost_abi::{MaybeOut, Out};
 use ghost_blas::{DataType, Of, Ptr};
@@ -293,7 +293,13 @@ fn geev(
     let (vl, vr) = (side(left, lkind, vl.address(), ldvl)?, side(right, rkind, vr.address(), ldvr)?);
     // Hessenberg reduction is 10/3 n^3, one column after the other.
     let reduction = n.saturating_pow(3).saturating_mul(10) / 3;
-    let work = Work::two_sided(c"cusolver_geev", kind, [n, n], 2, reduction, flops::geev(n, left || right));
+    let work = Work::two_sided(
+        c"cusolver_geev",
+        kind,
+        [n, n],
+        [2, HESSENBERG_CALLS],
+        [reduction, flops::geev(n, left || right)],
+    );
     work.run(&context, &[values(wkind, w.address(), n), vl, vr, info(code, 1), a.range()])
 }
 

@@ -3,7 +3,7 @@
 
 use crate::check::{choice, info, matrix, narrow, operation, real, size, values};
 use crate::context::{Handle, context};
-use crate::work::Work;
+use crate::work::{BIDIAGONAL_CALLS, TRIDIAGONAL_CALLS, Work};
 use crate::{Cusolver, Error, flops};
 use ghost_abi::Out;
 use ghost_blas::{Complex32, Complex64, Element, Ptr, typed};
@@ -157,7 +157,7 @@ fn geqrf<T: Element>(
     let context = context(handle)?;
     let (m, n) = (size(m)?, size(n)?);
     let a = matrix(T::KIND, a.address(), [m, n], lda)?;
-    let work = Work::blocked(c"cusolver_geqrf", T::KIND, [m, n], flops::geqrf(m, n));
+    let work = Work::blocked(c"cusolver_geqrf", T::KIND, [m, n], flops::geqrf(m, n)).waiting_every(1);
     work.run(&context, &[a.range(), values(T::KIND, tau.address(), m.min(n)), info(code, 1)])
 }
 
@@ -196,7 +196,7 @@ fn orgqr<T: Element>(
     let context = context(handle)?;
     let [m, n, k] = reflectors(m, n, k)?;
     let a = matrix(T::KIND, a.address(), [m, n], lda)?;
-    let work = Work::blocked(c"cusolver_orgqr", T::KIND, [m, n], flops::orgqr(m, n, k));
+    let work = Work::blocked(c"cusolver_orgqr", T::KIND, [m, n], flops::orgqr(m, n, k)).waiting_every(1);
     work.run(&context, &[a.range(), info(code, 1)])
 }
 
@@ -275,7 +275,7 @@ fn gebrd<T: Element>(
     let (diagonal, beside) = (of(T::Real::KIND, d.address(), short), of(T::Real::KIND, e.address(), short.max(1) - 1));
     let taus = [of(T::KIND, tauq.address(), short), of(T::KIND, taup.address(), short)];
     let total = flops::gebrd(m, n);
-    let work = Work::two_sided(c"cusolver_gebrd", T::KIND, [m, n], 2, total, total);
+    let work = Work::two_sided(c"cusolver_gebrd", T::KIND, [m, n], [2, BIDIAGONAL_CALLS], [total, total]);
     work.run(&context, &[a.range(), diagonal, beside, info(code, 1), taus[0], taus[1]])
 }
 
@@ -350,7 +350,7 @@ fn sytrd<T: Element>(
     let beside = n.max(1) - 1;
     let diagonals = [values(real(T::KIND), d.address(), n), values(real(T::KIND), e.address(), beside)];
     let total = flops::sytrd(n);
-    let work = Work::two_sided(c"cusolver_sytrd", T::KIND, [n, n], 1, total, total);
+    let work = Work::two_sided(c"cusolver_sytrd", T::KIND, [n, n], [1, TRIDIAGONAL_CALLS], [total, total]);
     let tau = values(T::KIND, tau.address(), beside);
     work.run(&context, &[a.range(), diagonals[0], diagonals[1], info(code, 1), tau])
 }

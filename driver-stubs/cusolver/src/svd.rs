@@ -3,7 +3,7 @@
 
 use crate::check::{Job, choice, info, job, matrix, narrow, real, size, values};
 use crate::context::{Context, Handle, context};
-use crate::work::Work;
+use crate::work::{BIDIAGONAL_CALLS, Work};
 use crate::{Cusolver, Error, flops};
 use ghost_abi::{Out, OutList};
 use ghost_blas::{Complex32, Complex64, Element, Matrix, Ptr, typed};
@@ -70,14 +70,8 @@ impl Problem {
         let vectors = self.u.0 != Job::None || self.v.0 != Job::None;
         let u = side(&self.a, self.u, |columns| [m, columns], m)?;
         let v = side(&self.a, self.v, |rows| [rows, n], n)?;
-        let work = Work::two_sided(
-            c"cusolver_gesvd",
-            kind,
-            [m.max(n), short],
-            2,
-            flops::gebrd(m, n),
-            flops::gesvd(m, n, vectors),
-        );
+        let flops = [flops::gebrd(m, n), flops::gesvd(m, n, vectors)];
+        let work = Work::two_sided(c"cusolver_gesvd", kind, [m.max(n), short], [2, BIDIAGONAL_CALLS], flops);
         work.run(context, &[values(real(kind), self.s, short), u, v, info(code, 1), self.a.range()])
     }
 }

@@ -10,11 +10,19 @@ use std::ffi::CStr;
 /// Columns a blocked factorisation works on before it updates the rest.
 const PANEL: u64 = 64;
 
+/// Columns a Cholesky factorisation finishes in the time of a launch: they follow each other inside one block.
+pub const CHOLESKY_COLUMNS: u64 = 4;
+
+/// Calls of BLAS 1 and 2 a column of `latrd`, `labrd` and `lahr2` takes.
+pub const TRIDIAGONAL_CALLS: u64 = 8;
+pub const BIDIAGONAL_CALLS: u64 = 12;
+pub const HESSENBERG_CALLS: u64 = 6;
+
 /// Stretches of memory one operation names.
 const MOST_OUTPUTS: usize = 4;
 
 /// Most launches of one call; larger problems do more in each.
-const MOST_STEPS: u64 = 512;
+const MOST_STEPS: u64 = 8192;
 
 /// One call's work for one problem, and how many problems run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,30 +51,30 @@ impl Work {
         Work { name, kind, steps, elements: area, flops: panel_flops, product: [m, n, depth], batch: 1 }
     }
 
-    /// A two-sided reduction of m x n: each column reads all that is left, `sides` times; half of `reduction` is done
-    /// so, the rest of `flops` in products.
+    /// Waits for the last one every so many columns instead of once a panel: a pivot or a norm is needed by the whole
+    /// grid before the next column can start.
+    pub fn waiting_every(self, columns: u64) -> Work {
+        let [m, n, _] = self.product;
+        Work { steps: m.min(n).div_ceil(columns).max(1), ..self }
+    }
+
+    /// A two-sided reduction of m x n: half of `reduction` reads all that is left for each column, the rest of `flops`
+    /// is done in products. `reads` and `calls` are how often a column does the former, and how many calls of BLAS 1
+    /// and 2 that wait for each other a column takes in LAPACK.
     pub fn two_sided(
         name: &'static CStr,
         kind: DataType,
         [m, n]: [u64; 2],
-        sides: u64,
-        reduction: u64,
-        flops: u64,
+        [reads, calls]: [u64; 2],
+        [reduction, flops]: [u64; 2],
     ) -> Work {
         let short = m.min(n);
         let area = m.saturating_mul(n);
         let step_flops = reduction / 2;
         let depth = flops.saturating_sub(step_flops) / (2 * area).max(1);
-        let elements = area.saturating_mul(short).saturating_mul(sides) / 3;
-        Work {
-            name,
-            kind,
-            steps: (short * sides).max(1),
-            elements,
-            flops: step_flops,
-            product: [m, n, depth],
-            batch: 1,
-        }
+        let elements = area.saturating_mul(short).saturating_mul(reads) / 3;
+        let steps = short.saturating_mul(calls).max(1);
+        Work { name, kind, steps, elements, flops: step_flops, product: [m, n, depth], batch: 1 }
     }
 
     /// Jacobi sweeps over m x n: rounds of rotations, each over all columns in pairs.
@@ -139,8 +147,13 @@ mod tests {
 
     #[test]
     fn a_reduction_waits_for_every_column_up_to_a_limit() {
-        let of = |n| Work::two_sided(c"test", DataType::R_32F, [n, n], 1, flops::sytrd(n), flops::syevd(n, true));
-        assert_eq!(of(100).operations().len(), 101);
+        let of = |n| {
+            let flops = [flops::sytrd(n), flops::syevd(n, true)];
+            Work::two_sided(c"test", DataType::R_32F, [n, n], [1, 8], flops)
+        };
+        assert_eq!(of(100).operations().len(), 801);
         assert_eq!(of(5000).operations().len(), MOST_STEPS as usize + 1);
+        let lu = Work::blocked(c"test", DataType::R_32F, [100, 50], flops::getrf(100, 50));
+        assert_eq!((lu.steps, lu.waiting_every(1).steps), (1, 50));
     }
 }

@@ -780,6 +780,116 @@ def test_the_legacy_stream_does_not_capture_and_is_not_asked_while_a_blocking_st
     assert status.value == 0
 
 
+# What a capture keeps, and what it forbids.
+
+
+def captured(on, *calls):
+    ok(cu.cuStreamBeginCapture_v2(on, RELAXED))
+    for call in calls:
+        ok(call())
+    graph = ended(on)
+    return graph, [c.c_void_p(node) for node in nodes_of(graph)]
+
+
+def test_captured_nodes_keep_their_parameters(kernel, memory):
+    on, params = stream(), launch_of(kernel, memory, 8)
+    graph, nodes = captured(
+        on,
+        lambda: cu.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, on, params.params, None),
+        lambda: cu.cuMemcpyDtoDAsync_v2(memory + 64, memory, 8, on),
+        lambda: cu.cuMemsetD8Async(memory, 3, 8, on))
+    launch, copy, filled = Kernel(), Copy(), Fill()
+    ok(cu.cuGraphKernelNodeGetParams_v2(nodes[0], c.byref(launch)))
+    assert launch.function == kernel.value and arguments_of(launch) == (memory, 8)
+    ok(cu.cuGraphMemcpyNodeGetParams(nodes[1], c.byref(copy)))
+    assert (copy.source.device, copy.target.device, copy.width, copy.height) == (memory, memory + 64, 8, 1)
+    ok(cu.cuGraphMemsetNodeGetParams(nodes[2], c.byref(filled)))
+    assert (filled.to, filled.value, filled.width) == (memory, 3, 8)
+    exec_ = executable(graph)
+    ok(cu.cuGraphExecKernelNodeSetParams_v2(exec_, nodes[0], c.byref(launch_of(kernel, memory + MB, 8))))
+    write(memory, [1] * 8)
+    write(memory + MB, [1] * 8)
+    launched(exec_, on)
+    assert (read(memory), read(memory + 64), read(memory + MB)) == ([3] * 8, [1] * 8, [0] * 8)
+    ok(cu.cuGraphExecDestroy(exec_))
+    ok(cu.cuGraphDestroy(graph))
+
+
+def test_external_events_become_nodes():
+    on, mark = stream(), event()
+    graph, nodes = captured(on, lambda: cu.cuStreamWaitEvent(on, mark, 1),
+                            lambda: cu.cuEventRecordWithFlags(mark, on, 1))
+    assert [told(cu.cuGraphNodeGetType, node) for node in nodes] == [WAIT, RECORD]
+    exec_ = executable(graph)
+    launched(exec_, on)
+    ok(cu.cuEventSynchronize(mark))
+    ok(cu.cuGraphExecDestroy(exec_))
+    ok(cu.cuGraphDestroy(graph))
+
+
+def unsafe_calls(other, mark):
+    address = c.c_uint64()
+    yield lambda: cu.cuMemAlloc_v2(c.byref(address), MB)
+    yield lambda: cu.cuMemHostAlloc(c.byref(c.c_void_p()), 4096, 0)
+    yield lambda: cu.cuEventQuery(mark)
+    yield lambda: cu.cuStreamQuery(other)
+
+
+def test_a_capture_forbids_its_own_thread_what_it_cannot_see_unless_it_is_relaxed():
+    on, other = stream(), stream()
+    mark = recorded(other)
+    for mode in (GLOBAL, THREAD_LOCAL):
+        for call in unsafe_calls(other, mark):
+            ok(cu.cuStreamBeginCapture_v2(on, mode))
+            assert call() == UNSUPPORTED
+            assert broken(on) == INVALIDATED
+            assert call() in (0, NOT_READY)
+    ok(cu.cuStreamBeginCapture_v2(on, RELAXED))
+    for call in unsafe_calls(other, mark):
+        assert call() in (0, NOT_READY)
+    ok(cu.cuGraphDestroy(ended(on)))
+
+
+@pytest.mark.parametrize("capture,thread,allowed", [
+    (GLOBAL, GLOBAL, False), (GLOBAL, THREAD_LOCAL, True), (GLOBAL, RELAXED, True), (THREAD_LOCAL, GLOBAL, True)])
+def test_a_global_capture_forbids_other_threads_what_they_do_not_allow_themselves(capture, thread, allowed, context):
+    on, other, codes = stream(), stream(), []
+    mark = recorded(other)
+    ok(cu.cuStreamBeginCapture_v2(on, capture))
+
+    def elsewhere():
+        ok(cu.cuCtxSetCurrent(context))
+        ok(cu.cuThreadExchangeStreamCaptureMode(c.byref(c.c_int(thread))))
+        codes.append(cu.cuEventQuery(mark))
+
+    worker = threading.Thread(target=elsewhere)
+    worker.start()
+    worker.join()
+    if allowed:
+        assert codes[0] in (0, NOT_READY)
+        ok(cu.cuGraphDestroy(ended(on)))
+    else:
+        assert codes == [UNSUPPORTED] and broken(on) == INVALIDATED
+
+
+def test_waiting_for_the_whole_device_breaks_a_capture_of_any_mode():
+    on = stream()
+    ok(cu.cuStreamBeginCapture_v2(on, RELAXED))
+    assert cu.cuCtxSynchronize() == UNSUPPORTED
+    assert broken(on) == INVALIDATED
+    ok(cu.cuCtxSynchronize())
+
+
+def test_work_on_the_legacy_stream_breaks_the_capture_of_a_blocking_stream(memory):
+    blocking, free = stream(0), stream()
+    ok(cu.cuStreamBeginCapture_v2(blocking, RELAXED))
+    assert cu.cuMemsetD8Async(memory, 0, 8, None) == IMPLICIT
+    assert broken(blocking) == INVALIDATED
+    ok(cu.cuStreamBeginCapture_v2(free, RELAXED))
+    ok(cu.cuMemsetD8Async(memory, 0, 8, None))
+    ok(cu.cuGraphDestroy(ended(free)))
+
+
 # Unmodified PyTorch.
 
 

@@ -294,7 +294,7 @@ fn get_id(context: *mut c_void, id: Out<u64>) -> Result<(), Error> {
 fn synchronize() -> Result<(), Error> {
     let driver = driver::get()?;
     let (_, device) = current(&driver.core())?;
-    crate::stream::drain(driver, device)
+    wait(driver, device)
 }
 
 fn synchronize_one(context: *mut c_void) -> Result<(), Error> {
@@ -303,6 +303,11 @@ fn synchronize_one(context: *mut c_void) -> Result<(), Error> {
     }
     let driver = driver::get()?;
     let device = driver.core().context(Handle::of(context))?.device;
+    wait(driver, device)
+}
+
+fn wait(driver: &Driver, device: usize) -> Result<(), Error> {
+    crate::graph::forbid_device(&mut driver.core(), device)?;
     crate::stream::drain(driver, device)
 }
 

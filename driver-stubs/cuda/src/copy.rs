@@ -171,9 +171,13 @@ fn enqueue(driver: &Driver, stream: *mut c_void, to: u64, from: u64, bytes: usiz
         if source == Place::Pageable && bytes > 64 * 1024 || target == Place::Pageable {
             return Err(graph::invalidate(&mut core, handle));
         }
-        graph::capture_work(&mut core, handle, graph::NodeKind::Memcpy, priced, std::sync::Arc::new(run))?;
+        let side = |address, at| (address, matches!(at, Place::Device(_)));
+        let plan = graph::Copy3d::flat(side(from, source), side(to, target), bytes as usize);
+        let params = graph::Params::Copy(Box::new(plan));
+        graph::capture_with(&mut core, handle, graph::NodeKind::Memcpy, priced, std::sync::Arc::new(run), params)?;
         return Ok((Moment::Known(0), false));
     }
+    graph::forbid_legacy(&mut core, handle)?;
     drop(core);
     let pageable_in = source == Place::Pageable && matches!(target, Place::Device(_));
     if pageable_in {
@@ -304,13 +308,19 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void) -> Result<Moment,
     check(&core, to, plan.width as u64, target)?;
     let device = core.stream(handle)?.device;
     let priced = driver.price(&mut core, device, &operation(source, target, total), total);
-    drop(core);
-    driver.submit(handle, priced, move |core| {
+    let run = move |core: &mut Core| {
         for row in 0..plan.height {
             let (from, to) = (from + (row * plan.from_pitch) as u64, to + (row * plan.to_pitch) as u64);
             effect(core, from, to, plan.width as u64);
         }
-    })
+    };
+    if core.stream(handle)?.capture.is_some() {
+        graph::capture_work(&mut core, handle, graph::NodeKind::Memcpy, priced, std::sync::Arc::new(run))?;
+        return Ok(Moment::Known(0));
+    }
+    graph::forbid_legacy(&mut core, handle)?;
+    drop(core);
+    driver.submit(handle, priced, run)
 }
 
 /// A fill of `count` elements, `rows` times `pitch` bytes apart.
@@ -327,6 +337,12 @@ struct Fill {
 impl Fill {
     fn flat(to: u64, width: u32, value: u32, count: usize) -> Fill {
         Fill { to, width, value, count, pitch: 0, rows: 1 }
+    }
+
+    /// As a graph's node tells it.
+    fn params(self) -> graph::Params {
+        let Fill { to, width: element, value, count: width, pitch, rows: height } = self;
+        graph::Params::Fill(graph::Fill { to, pitch, value, element, width, height })
     }
 
     fn apply(self, core: &mut Core) {
@@ -371,9 +387,10 @@ fn fill(stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
     let priced = driver.price(&mut core, device, &operation, row);
     if core.stream(handle)?.capture.is_some() {
         let run = std::sync::Arc::new(move |core: &mut Core| fill.apply(core));
-        graph::capture_work(&mut core, handle, graph::NodeKind::Memset, priced, run)?;
+        graph::capture_with(&mut core, handle, graph::NodeKind::Memset, priced, run, fill.params())?;
         return Ok(Moment::Known(0));
     }
+    graph::forbid_legacy(&mut core, handle)?;
     drop(core);
     driver.submit(handle, priced, move |core| fill.apply(core))
 }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use ghost_abi::Out;
 
 use crate::arena::Handle;
-use crate::core::{Event, Moment};
+use crate::core::{Core, Event, Moment};
 use crate::queue::Action;
 use crate::stream::{Legacy, Named, PerThread};
 use crate::{Cuda, Error, context, driver, graph, stream};
@@ -46,12 +46,17 @@ fn create(event: Out<*mut c_void>, flags: u32) -> Result<(), Error> {
     Ok(event.set(handle.pointer())?)
 }
 
-/// Flag 1 = external event node; outside a capture it changes nothing.
-fn record_with_flags(event: *mut c_void, stream: impl Named, flags: u32) -> Result<(), Error> {
-    if flags > 1 { Err(Error::InvalidValue) } else { record(event, stream) }
+fn record(event: *mut c_void, stream: impl Named) -> Result<(), Error> {
+    record_with_flags(event, stream, 0)
 }
 
-fn record(event: *mut c_void, stream: impl Named) -> Result<(), Error> {
+const EXTERNAL: u32 = 1;
+
+/// An external record is a node that a capture's graph does at every launch; outside a capture the flag changes nothing.
+fn record_with_flags(event: *mut c_void, stream: impl Named, flags: u32) -> Result<(), Error> {
+    if flags & !EXTERNAL != 0 {
+        return Err(Error::InvalidValue);
+    }
     let driver = driver::get()?;
     let mut core = driver.core();
     let handle = Handle::of(event);
@@ -61,8 +66,11 @@ fn record(event: *mut c_void, stream: impl Named) -> Result<(), Error> {
         return Err(Error::InvalidHandle);
     }
     if core.stream(stream)?.capture.is_some() {
-        return graph::capture_record(&mut core, stream, handle);
+        let external = flags & EXTERNAL != 0;
+        let capture = if external { graph::capture_external_record } else { graph::capture_record };
+        return capture(&mut core, stream, handle);
     }
+    graph::forbid_legacy(&mut core, stream)?;
     let moment = if core.queued > 0 && core.must_queue(stream)? {
         let done = core.push(stream, Vec::new(), Action::Mark)?;
         driver.moved.notify_all();
@@ -76,13 +84,20 @@ fn record(event: *mut c_void, stream: impl Named) -> Result<(), Error> {
     Ok(())
 }
 
-fn query(event: *mut c_void) -> Result<(), Error> {
-    let driver = driver::get()?;
-    let core = driver.core();
-    let event = core.event(Handle::of(event))?;
-    if event.captured.is_some() {
+/// An event that may be waited for now: not a captured one, and not while somebody's capture forbids it.
+fn asked(core: &mut Core, event: *mut c_void) -> Result<&Event, Error> {
+    let handle = Handle::of(event);
+    if core.event(handle)?.captured.is_some() {
         return Err(Error::CapturedEvent);
     }
+    graph::forbid_unsafe(core)?;
+    core.event(handle)
+}
+
+fn query(event: *mut c_void) -> Result<(), Error> {
+    let driver = driver::get()?;
+    let mut core = driver.core();
+    let event = asked(&mut core, event)?;
     let Some(moment) = &event.recorded else { return Ok(()) };
     match moment.known() {
         Some(at) if at <= ghost_engine::clock::now_ns() => Ok(()),
@@ -96,12 +111,8 @@ fn query(event: *mut c_void) -> Result<(), Error> {
 
 fn synchronize(event: *mut c_void) -> Result<(), Error> {
     let driver = driver::get()?;
-    let core = driver.core();
-    let event = core.event(Handle::of(event))?;
-    if event.captured.is_some() {
-        return Err(Error::CapturedEvent);
-    }
-    let Some(moment) = event.recorded.clone() else { return Ok(()) };
+    let mut core = driver.core();
+    let Some(moment) = asked(&mut core, event)?.recorded.clone() else { return Ok(()) };
     drop(core);
     driver.wait_for(&moment)?;
     driver.look_up_sometimes()

@@ -65,6 +65,7 @@ fn enqueue(stream: *mut c_void, run: impl Fn() + Send + Sync + 'static) -> Resul
     if core.stream(handle)?.capture.is_some() {
         return graph::capture_host(&mut core, handle, std::sync::Arc::new(run));
     }
+    graph::forbid_legacy(&mut core, handle)?;
     core.push(handle, Vec::new(), Action::Host(Some(Box::new(run))))?;
     drop(core);
     wake(driver);

@@ -194,10 +194,10 @@ fn place(
     let operation = price::operation(&loaded.class, &geometry, packed);
     let priced = driver.price(&mut core, device, &operation, function.0);
     if core.stream(stream)?.capture.is_some() {
-        let kept = packed.to_vec();
-        let run = move |core: &mut Core| small::apply(&loaded.effect, &geometry, &kept, &mut core.store);
-        return graph::capture_work(&mut core, stream, graph::NodeKind::Kernel, priced, Arc::new(run));
+        let kernel = graph::Kernel::new(function, loaded, geometry, packed);
+        return graph::capture_kernel(&mut core, stream, priced, kernel);
     }
+    graph::forbid_legacy(&mut core, stream)?;
     let now = loop {
         let now = ghost_engine::clock::now_ns();
         match core.full_until(stream, now)? {

@@ -9,7 +9,7 @@ use ghost_engine::wire::Message;
 use crate::core::Core;
 use crate::driver::Driver;
 use crate::ranges::{Memory, Range};
-use crate::{Cuda, Error, context, driver, stream};
+use crate::{Cuda, Error, context, driver, graph, stream};
 
 ghost_abi::rows! { Cuda;
     since 3020 fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) => get_info;
@@ -85,6 +85,7 @@ fn alloc(address: Out<u64>, bytes: usize) -> Result<(), Error> {
     let driver = driver::get()?;
     driver.faults()?;
     let mut core = driver.core();
+    graph::forbid_unsafe(&mut core)?;
     let (_, device) = context::current(&core)?;
     Ok(address.set(take(driver, &mut core, device, bytes)?)?)
 }
@@ -105,6 +106,7 @@ fn free(address: u64) -> Result<(), Error> {
     if address == 0 {
         return Ok(());
     }
+    graph::forbid_unsafe(&mut driver.core())?;
     let range = driver.core().ranges.at(address);
     let range = range.filter(|r| matches!(r.memory, Memory::Device | Memory::Managed)).ok_or(Error::InvalidValue)?;
     stream::drain(driver, range.device)?;
@@ -127,6 +129,7 @@ fn host_alloc(pointer: Out<*mut c_void>, bytes: usize, flags: u32) -> Result<(),
     }
     let driver = driver::get()?;
     let mut core = driver.core();
+    graph::forbid_unsafe(&mut core)?;
     let (_, device) = context::current(&core)?;
     let base = map_host(bytes)?;
     let bytes = page_multiple(bytes)?;
@@ -150,6 +153,7 @@ fn map_host(bytes: usize) -> Result<u64, Error> {
 
 fn free_host(pointer: *mut c_void) -> Result<(), Error> {
     let driver = driver::get()?;
+    graph::forbid_unsafe(&mut driver.core())?;
     let range = driver.core().ranges.at(pointer as u64);
     let range = range.filter(|r| r.memory == Memory::HostAllocated).ok_or(Error::InvalidValue)?;
     stream::drain(driver, range.device)?;
@@ -183,6 +187,7 @@ fn host_register(pointer: *mut c_void, bytes: usize, flags: u32) -> Result<(), E
         return Err(Error::InvalidValue);
     }
     let mut core = driver::get()?.core();
+    graph::forbid_unsafe(&mut core)?;
     let (_, device) = context::current(&core)?;
     if core.ranges.overlaps(pointer as u64, bytes as u64) {
         return Err(Error::HostMemoryAlreadyRegistered);
@@ -208,6 +213,7 @@ fn alloc_managed(address: Out<u64>, bytes: usize, flags: u32) -> Result<(), Erro
         return Err(Error::InvalidValue);
     }
     let mut core = driver::get()?.core();
+    graph::forbid_unsafe(&mut core)?;
     let (_, device) = context::current(&core)?;
     let base = map_host(bytes)?;
     core.ranges.insert(base, page_multiple(bytes)?, device, Memory::Managed, flags);

@@ -195,17 +195,24 @@ fn attach_mem(stream: *mut c_void, address: u64, _bytes: usize, _flags: u32) -> 
     with(stream, |core, _| core.ranges.find(address)).and_then(|r| r.map(|_| ()).ok_or(Error::InvalidValue))
 }
 
+/// Inside a capture: a node that waits at every launch.
+const EXTERNAL: u32 = 1;
+
 /// Binds to the record made before this call; an event never recorded is complete.
 fn wait_event(stream: impl Named, event: *mut c_void, flags: u32) -> Result<(), Error> {
-    if flags > 1 {
+    if flags > EXTERNAL {
         return Err(Error::InvalidValue);
     }
     let driver = driver::get()?;
     let mut core = driver.core();
     let stream = resolve(&mut core, stream.named())?;
+    if flags == EXTERNAL && core.stream(stream)?.capture.is_some() {
+        return graph::capture_external_wait(&mut core, stream, Handle::of(event));
+    }
     if graph::capture_wait(&mut core, stream, Handle::of(event))? {
         return Ok(());
     }
+    graph::forbid_legacy(&mut core, stream)?;
     let Some(moment) = core.event(Handle::of(event))?.recorded.clone() else { return Ok(()) };
     let queue = core.must_queue(stream)?;
     match (moment, queue) {
@@ -228,6 +235,7 @@ fn query(stream: impl Named) -> Result<(), Error> {
     let mut core = driver.core();
     let stream = resolve(&mut core, stream.named())?;
     graph::forbid_capture(&mut core, stream)?;
+    graph::forbid_unsafe(&mut core)?;
     match core.end_of(stream)?.known() {
         Some(end) if end <= ghost_engine::clock::now_ns() => {
             drop(core);
@@ -246,6 +254,7 @@ fn synchronize(stream: impl Named) -> Result<(), Error> {
     let mut core = driver.core();
     let stream = resolve(&mut core, stream.named())?;
     graph::forbid_capture(&mut core, stream)?;
+    graph::forbid_unsafe(&mut core)?;
     drop(core);
     wait(driver, stream)
 }

@@ -99,6 +99,7 @@ unsafe extern "C" fn enqueue(stream: *mut c_void, operation: *const Operation) -
             let run = std::sync::Arc::new(clearing(&operation));
             return graph::capture_work(&mut core, handle, node_kind(&operation), priced, run);
         }
+        graph::forbid_legacy(&mut core, handle)?;
         drop(core);
         driver.submit(handle, priced, clearing(&operation)).map(|_| ())
     })

@@ -5,13 +5,14 @@ use std::ffi::c_void;
 
 use ghost_abi::In;
 use ghost_model::cost::{self, CopyDirection, HostMemory, Operation};
+use ghost_table::trace::{Direction, Memory as Traced};
 
 use crate::arena::Handle;
 use crate::core::{Core, Moment};
 use crate::driver::Driver;
 use crate::ranges::Memory;
 use crate::stream::{Legacy, Named, PerThread};
-use crate::{Cuda, Error, driver, graph, stream};
+use crate::{Cuda, Error, driver, graph, label, stream, trace};
 
 ghost_abi::rows! { Cuda;
     since 4000 fn cuMemcpy(to: u64, from: u64, bytes: usize) => copy;
@@ -95,6 +96,16 @@ enum Place {
     Pageable,
 }
 
+impl Place {
+    fn traced(self) -> Traced {
+        match self {
+            Place::Device(_) => Traced::Device,
+            Place::Pinned => Traced::Pinned,
+            Place::Pageable => Traced::Pageable,
+        }
+    }
+}
+
 fn place(core: &Core, address: u64) -> Place {
     match core.ranges.find(address) {
         Some(range) if matches!(range.memory, Memory::Device | Memory::Reserved) => Place::Device(range.device),
@@ -132,6 +143,19 @@ fn operation(from: Place, to: Place, bytes: u64) -> Operation {
     Operation::Copy(cost::Copy { bytes, direction, host })
 }
 
+/// What a profiler calls a copy.
+#[cold]
+fn traced(from: Place, to: Place, bytes: u64) -> u32 {
+    let direction = match (from, to) {
+        (Place::Device(a), Place::Device(b)) if a == b => Direction::DeviceToDevice,
+        (Place::Device(_), Place::Device(_)) => Direction::PeerToPeer,
+        (Place::Device(_), _) => Direction::DeviceToHost,
+        (_, Place::Device(_)) => Direction::HostToDevice,
+        _ => Direction::HostToHost,
+    };
+    label::copy(direction, from.traced(), to.traced(), bytes)
+}
+
 /// Moves what is kept from `from` to `to`. Runs in stream order under the lock.
 fn effect(core: &mut Core, from: u64, to: u64, bytes: u64) {
     let (source, target) = (place(core, from), place(core, to));
@@ -165,9 +189,13 @@ fn enqueue(driver: &Driver, stream: *mut c_void, to: u64, from: u64, bytes: usiz
     check(&core, from, bytes, source)?;
     check(&core, to, bytes, target)?;
     let device = core.stream(handle)?.device;
-    let priced = driver.price(&mut core, device, &operation(source, target, bytes), bytes);
+    let mut priced = driver.price(&mut core, device, &operation(source, target, bytes), bytes);
     let run = move |core: &mut Core| effect(core, from, to, bytes);
-    if core.stream(handle)?.capture.is_some() {
+    let captured = core.stream(handle)?.capture.is_some();
+    if captured || trace::on() {
+        priced.label = traced(source, target, bytes);
+    }
+    if captured {
         if source == Place::Pageable && bytes > 64 * 1024 || target == Place::Pageable {
             return Err(graph::invalidate(&mut core, handle));
         }
@@ -307,14 +335,18 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void) -> Result<Moment,
     check(&core, from, plan.width as u64, source)?;
     check(&core, to, plan.width as u64, target)?;
     let device = core.stream(handle)?.device;
-    let priced = driver.price(&mut core, device, &operation(source, target, total), total);
+    let mut priced = driver.price(&mut core, device, &operation(source, target, total), total);
+    let captured = core.stream(handle)?.capture.is_some();
+    if captured || trace::on() {
+        priced.label = traced(source, target, total);
+    }
     let run = move |core: &mut Core| {
         for row in 0..plan.height {
             let (from, to) = (from + (row * plan.from_pitch) as u64, to + (row * plan.to_pitch) as u64);
             effect(core, from, to, plan.width as u64);
         }
     };
-    if core.stream(handle)?.capture.is_some() {
+    if captured {
         graph::capture_work(&mut core, handle, graph::NodeKind::Memcpy, priced, std::sync::Arc::new(run))?;
         return Ok(Moment::Known(0));
     }
@@ -384,8 +416,12 @@ fn fill(stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
     check(&core, fill.to, row, target)?;
     let device = core.stream(handle)?.device;
     let operation = Operation::Memset(cost::Memset { bytes: row * fill.rows as u64 });
-    let priced = driver.price(&mut core, device, &operation, row);
-    if core.stream(handle)?.capture.is_some() {
+    let mut priced = driver.price(&mut core, device, &operation, row);
+    let captured = core.stream(handle)?.capture.is_some();
+    if captured || trace::on() {
+        priced.label = label::fill(target.traced(), fill.value, row * fill.rows as u64);
+    }
+    if captured {
         let run = std::sync::Arc::new(move |core: &mut Core| fill.apply(core));
         graph::capture_with(&mut core, handle, graph::NodeKind::Memset, priced, run, fill.params())?;
         return Ok(Moment::Known(0));

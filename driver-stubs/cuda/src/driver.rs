@@ -16,6 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::arena::Handle;
 use crate::core::{Core, Device};
 use crate::error::Error;
+use crate::trace;
 
 /// This process's driver.
 #[derive(Debug)]
@@ -53,7 +54,19 @@ pub fn enter(row: &'static ghost_abi::Row) -> i32 {
     if EXITING.load(Ordering::Relaxed) {
         return Error::Deinitialized.code();
     }
+    if trace::on() {
+        trace::enter_row(row);
+    }
     0
+}
+
+/// Sees each status on its way out.
+#[inline(always)]
+pub fn leave(row: &'static ghost_abi::Row, status: i32) -> i32 {
+    if trace::on() {
+        trace::leave_row(row, status);
+    }
+    status
 }
 
 /// The guard of the private table: 0, or why nothing may be done any more.

@@ -12,7 +12,7 @@ use crate::driver::Driver;
 use crate::module::{Function, Loaded};
 use crate::price::{self, Geometry};
 use crate::stream::{Legacy, Named, PerThread};
-use crate::{Cuda, Error, driver, graph, small, stream};
+use crate::{Cuda, Error, driver, graph, label, small, stream, trace};
 
 ghost_abi::rows! { Cuda;
     fn cuLaunchKernel(function: *mut c_void, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: Legacy, params: *const *const u8, extra: *const *mut c_void) => launch;
@@ -192,8 +192,12 @@ fn place(
     let (function, geometry) = (ask.function, ask.geometry);
     let device = core.stream(stream)?.device;
     let operation = price::operation(&loaded.class, &geometry, packed);
-    let priced = driver.price(&mut core, device, &operation, function.0);
-    if core.stream(stream)?.capture.is_some() {
+    let mut priced = driver.price(&mut core, device, &operation, function.0);
+    let captured = core.stream(stream)?.capture.is_some();
+    if captured || trace::on() {
+        priced.label = label::kernel(&loaded, &geometry);
+    }
+    if captured {
         let kernel = graph::Kernel::new(function, loaded, geometry, packed);
         return graph::capture_kernel(&mut core, stream, priced, kernel);
     }

@@ -10,6 +10,7 @@
 //! - [`arena`], [`ranges`]: handles and addresses
 //! - [`small`]: bytes that are kept; [`fatbin`]: kernel images; [`price`]: what a kernel costs
 //! - [`table`]: what the other stubs take
+//! - [`trace`], [`label`], [`operation`]: what a profiler hears
 
 pub mod advise;
 pub mod arena;
@@ -25,11 +26,13 @@ pub mod fatbin;
 pub mod graph;
 pub mod host;
 pub mod init;
+pub mod label;
 pub mod launch;
 pub mod logs;
 pub mod memory;
 pub mod memory_ops;
 pub mod module;
+pub mod operation;
 pub mod pointer;
 pub mod pool;
 pub mod price;
@@ -41,6 +44,7 @@ pub mod stream;
 pub mod stream_attribute;
 pub mod table;
 pub mod tensor;
+pub mod trace;
 pub mod user_object;
 pub mod virtual_memory;
 pub mod visible;
@@ -49,7 +53,7 @@ pub use error::Error;
 
 ghost_abi::library! {
     /// The library `libcuda.so.1`.
-    pub Cuda { name: "libcuda", not_supported: 801, panic: 999, invalid_argument: 1, enter: driver::enter }
+    pub Cuda { name: "libcuda", not_supported: 801, panic: 999, invalid_argument: 1, enter: driver::enter, leave: driver::leave }
 }
 
 /// Every row of the library.

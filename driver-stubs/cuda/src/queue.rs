@@ -12,6 +12,7 @@ use crate::arena::Handle;
 use crate::core::{Completion, Core, DEPTH, Moment, UNSET, unset};
 use crate::driver::Driver;
 use crate::error::Error;
+use crate::trace;
 
 /// How often a condition on memory is looked at.
 const LOOK_AGAIN_NS: u64 = 50_000;
@@ -24,6 +25,8 @@ pub struct Priced {
     pub share_milli: u32,
     pub memory_ns: u64,
     pub energy_nanojoules: u64,
+    /// What a profiler calls it (see `trace`); 0 = it does not hear of it.
+    pub label: u32,
 }
 
 const PRICES: usize = 64;
@@ -83,6 +86,10 @@ pub struct Queued {
     pub done: Completion,
     /// Set once the entry has started: a host function that runs, a collective that is under way.
     pub started_ns: Option<u64>,
+    /// What a profiler calls an external entry; 0 = it does not hear of it.
+    pub label: u32,
+    /// The traced call that made this entry; 0 = none.
+    pub correlation: u32,
 }
 
 /// A host function that is due, or an owner to tell about a start.
@@ -219,6 +226,9 @@ impl Driver {
         };
         let span = state.backlogs.place(now, ready, demand);
         self.report(state.gpu, now, span, priced);
+        if priced.label != 0 {
+            trace::work(core, stream, span, priced.label, trace::correlation());
+        }
         Ok(span)
     }
 
@@ -297,7 +307,7 @@ impl Driver {
     fn ask_when(&self, core: &mut Core, now: u64, stream: Handle, start: u64, next: &mut Option<u64>) -> bool {
         let Some(mut head) = core.pop(stream) else { return false };
         let met = match &mut head.action {
-            Action::When(ask) => ask(core, start, now),
+            Action::When(ask) => trace::resolving(head.correlation, || ask(core, start, now)),
             _ => true,
         };
         if met {
@@ -320,7 +330,8 @@ impl Driver {
         let end = match head.action {
             Action::Work(priced, effect) => {
                 let _ = core.advance_tail(stream, start);
-                let end = self.place(core, now, stream, priced).map_or(start, |span| span.end_ns);
+                let place = || self.place(core, now, stream, priced);
+                let end = trace::resolving(head.correlation, place).map_or(start, |span| span.end_ns);
                 effect(core);
                 end
             }
@@ -344,8 +355,13 @@ impl Driver {
                 share_milli,
                 memory_ns: (end - start) / 4,
                 energy_nanojoules: (end - start) * u64::from(energy_milliwatts) / 1000,
+                label: head.label,
             };
-            self.report(gpu, now, Span { start_ns: start, end_ns: end }, priced);
+            let span = Span { start_ns: start, end_ns: end };
+            self.report(gpu, now, span, priced);
+            if head.label != 0 {
+                trace::work(core, stream, span, head.label, head.correlation);
+            }
         }
         let _ = core.advance_tail(stream, end);
     }
@@ -454,7 +470,8 @@ impl Core {
     pub fn push(&mut self, handle: Handle, mut needs: Vec<Completion>, action: Action) -> Result<Completion, Error> {
         needs.extend(self.blockers(handle)?);
         let done = unset();
-        let entry = Queued { needs, action, done: done.clone(), started_ns: None };
+        let entry =
+            Queued { needs, action, done: done.clone(), started_ns: None, label: 0, correlation: trace::correlation() };
         self.stream_mut(handle)?.queue.push_back(entry);
         self.queued += 1;
         Ok(done)
@@ -502,5 +519,6 @@ pub fn priced(profile: &ghost_model::Profile, cost: &Cost) -> Priced {
         share_milli: cost.sm_share_milli.max(1),
         memory_ns: (cost.hbm_bytes.saturating_mul(1000) / bytes_per_us).min(cost.ns),
         energy_nanojoules: cost.ns.saturating_mul(u64::from(cost.dynamic_milliwatts)) / 1000,
+        label: 0,
     }
 }

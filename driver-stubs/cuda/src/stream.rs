@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 
 use ghost_abi::{MaybeOut, Out};
+use ghost_table::trace::Wait;
 
 use crate::arena::Handle;
 use crate::core::{Core, Moment, Stream};
 use crate::driver::Driver;
 use crate::queue::Action;
-use crate::{Cuda, Error, context, driver, graph};
+use crate::{Cuda, Error, context, driver, graph, trace};
 
 ghost_abi::rows! { Cuda;
     fn cuStreamCreate(stream: Out<*mut c_void>, flags: u32) => create;
@@ -213,6 +214,9 @@ fn wait_event(stream: impl Named, event: *mut c_void, flags: u32) -> Result<(), 
         return Ok(());
     }
     graph::forbid_legacy(&mut core, stream)?;
+    if trace::on() {
+        trace::wait(&core, stream, Wait::StreamForEvent, ghost_engine::clock::now_ns());
+    }
     let Some(moment) = core.event(Handle::of(event))?.recorded.clone() else { return Ok(()) };
     let queue = core.must_queue(stream)?;
     match (moment, queue) {
@@ -256,7 +260,12 @@ fn synchronize(stream: impl Named) -> Result<(), Error> {
     graph::forbid_capture(&mut core, stream)?;
     graph::forbid_unsafe(&mut core)?;
     drop(core);
-    wait(driver, stream)
+    let start_ns = if trace::on() { ghost_engine::clock::now_ns() } else { 0 };
+    let waited = wait(driver, stream);
+    if start_ns != 0 {
+        trace::wait(&driver.core(), stream, Wait::Stream, start_ns);
+    }
+    waited
 }
 
 /// Waits until everything on a stream is over.

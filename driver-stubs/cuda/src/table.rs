@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 
 use ghost_engine::wire::{Frame, Message};
 use ghost_model::cost::{self, DType};
+use ghost_table::trace::{Switch, Tracer};
 use ghost_table::{Kind, Operation, Owner, Table, Token, Type};
 
 use crate::core::Core;
 use crate::host::User;
 use crate::queue::Action;
 use crate::ranges::Memory;
-use crate::{Error, context, driver, graph, stream};
+use crate::{Error, context, driver, graph, operation, stream, trace};
 
 static TABLE: Table = Table {
     size: size_of::<Table>() as u64,
@@ -32,6 +33,10 @@ static TABLE: Table = Table {
     note_missing,
     note_unredirected,
     count_traffic,
+    set_tracer,
+    watch_tracing,
+    trace_enter,
+    trace_leave,
 };
 
 /// Hands out the table. Exported for the other stubs; see `ghost_table::SYMBOL`.
@@ -87,6 +92,10 @@ unsafe extern "C" fn stream_device(stream: *mut c_void, device: *mut i32) -> i32
 }
 
 unsafe extern "C" fn enqueue(stream: *mut c_void, operation: *const Operation) -> i32 {
+    trace::implied(|| kind_of(operation), || place(stream, operation))
+}
+
+fn place(stream: *mut c_void, operation: *const Operation) -> i32 {
     guarded(|| {
         let driver = driver::get()?;
         driver.faults()?;
@@ -94,8 +103,12 @@ unsafe extern "C" fn enqueue(stream: *mut c_void, operation: *const Operation) -
         let mut core = driver.core();
         let handle = stream::resolve(&mut core, stream)?;
         let device = core.stream(handle)?.device;
-        let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
-        if core.stream(handle)?.capture.is_some() {
+        let mut priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
+        let captured = core.stream(handle)?.capture.is_some();
+        if captured || trace::on() {
+            priced.label = operation::label(&operation);
+        }
+        if captured {
             let run = std::sync::Arc::new(clearing(&operation));
             return graph::capture_work(&mut core, handle, node_kind(&operation), priced, run);
         }
@@ -112,10 +125,20 @@ unsafe extern "C" fn enqueue_pending(
     user: *mut c_void,
     token: *mut Token,
 ) -> i32 {
+    trace::implied(|| kind_of(operation), || place_pending(stream, operation, started, user, token))
+}
+
+fn place_pending(
+    stream: *mut c_void,
+    operation: *const Operation,
+    started: Option<unsafe extern "C" fn(user: *mut c_void, start_ns: u64)>,
+    user: *mut c_void,
+    token: *mut Token,
+) -> i32 {
     guarded(|| {
         let driver = driver::get()?;
         driver.faults()?;
-        read(operation)?;
+        let operation = read(operation)?;
         let user = User(user);
         let mut core = driver.core();
         let handle = stream::resolve(&mut core, stream)?;
@@ -125,6 +148,11 @@ unsafe extern "C" fn enqueue_pending(
         });
         let action = Action::External { started, share_milli: 1, energy_milliwatts: 0 };
         let done = core.push(handle, Vec::new(), action)?;
+        if trace::on()
+            && let Some(entry) = core.stream_mut(handle)?.queue.back_mut()
+        {
+            entry.label = operation::label(&operation);
+        }
         let id = core.id();
         core.tokens.insert(id, (done, handle));
         drop(core);
@@ -178,7 +206,8 @@ unsafe extern "C" fn capture_node(stream: *mut c_void, operation: *const Operati
         let mut core = driver.core();
         let handle = stream::resolve(&mut core, stream)?;
         let device = core.stream(handle)?.device;
-        let priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
+        let mut priced = driver.price(&mut core, device, &translate(&operation), hint(&operation));
+        priced.label = operation::label(&operation);
         let run = std::sync::Arc::new(clearing(&operation));
         graph::capture_work(&mut core, handle, node_kind(&operation), priced, run)
     })
@@ -256,6 +285,26 @@ unsafe extern "C" fn count_traffic(device: i32, medium: u32, index: u32, tx: u64
     })
 }
 
+unsafe extern "C" fn set_tracer(tracer: Option<Tracer>) {
+    trace::set_tracer(tracer);
+}
+
+unsafe extern "C" fn watch_tracing(switch: Switch) {
+    trace::watch(switch);
+}
+
+unsafe extern "C" fn trace_enter(key: *const c_void, domain: u32, name: *const c_char) {
+    if driver::state() == 0 {
+        trace::enter(key, domain, name);
+    }
+}
+
+unsafe extern "C" fn trace_leave(key: *const c_void, domain: u32, name: *const c_char, status: i32) {
+    if driver::state() == 0 {
+        trace::leave(key, domain, name, status);
+    }
+}
+
 unsafe extern "C" fn note_missing(library: *const c_char, function: *const c_char) {
     if library.is_null() || function.is_null() {
         return;
@@ -304,6 +353,10 @@ fn put<T>(to: *mut T, value: T) -> Result<(), Error> {
 fn read(operation: *const Operation) -> Result<Operation, Error> {
     // SAFETY: the stubs pass null or one operation.
     unsafe { ghost_abi::In::from_raw(operation) }.get().map_err(Error::from)
+}
+
+fn kind_of(operation: *const Operation) -> u32 {
+    read(operation).map_or(0, |operation| operation.kind)
 }
 
 /// What the operation wrote reads zero from now on.

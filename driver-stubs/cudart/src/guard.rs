@@ -1,6 +1,7 @@
 //! What every call passes: forked children and exiting processes are refused, errors are remembered.
 //! It holds no lock, so that a child of a process with locked locks can still be refused.
 
+use crate::trace;
 use ghost_abi::Row;
 use std::cell::Cell;
 use std::sync::Once;
@@ -23,13 +24,18 @@ thread_local! {
 
 /// Asked before each row with a status.
 #[inline(always)]
-pub(crate) fn enter(_row: &'static Row) -> i32 {
-    REFUSAL.load(Relaxed)
+pub(crate) fn enter(row: &'static Row) -> i32 {
+    let refusal = REFUSAL.load(Relaxed);
+    if refusal == 0 {
+        trace::enter(row);
+    }
+    refusal
 }
 
 /// Sees each status on its way out.
 #[inline(always)]
-pub(crate) fn leave(_row: &'static Row, status: i32) -> i32 {
+pub(crate) fn leave(row: &'static Row, status: i32) -> i32 {
+    trace::leave(row, status);
     if status != 0 {
         LAST_ERROR.set(status);
     }
@@ -64,10 +70,13 @@ pub(crate) fn is_unloading() -> bool {
 /// process something it must not wait for.
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
-    // SAFETY: both handlers store one number and cannot fail; a failed registration changes nothing.
-    ONCE.call_once(|| unsafe {
-        libc::pthread_atfork(None, None, Some(in_child));
-        libc::atexit(at_exit);
+    ONCE.call_once(|| {
+        // SAFETY: both handlers store one number and cannot fail; a failed registration changes nothing.
+        unsafe {
+            libc::pthread_atfork(None, None, Some(in_child));
+            libc::atexit(at_exit);
+        }
+        trace::watch();
     });
 }
 

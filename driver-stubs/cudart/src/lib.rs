@@ -17,6 +17,7 @@ mod memory;
 mod process;
 mod registry;
 mod stream;
+mod trace;
 mod types;
 
 ghost_abi::library! {

@@ -1,143 +1,145 @@
-//! Subscriptions and activities, as a profiler opens and closes them.
-//! All of it is accepted and nothing is ever recorded: no callback runs, no buffer is asked for.
+//! Activities, as a profiler turns them on and off and asks for their records. Which records there are is `collect`'s
+//! to say; kinds nobody makes records of are accepted and stay empty, as on a device that has none of them.
 
-use crate::{Cupti, Error};
-use ghost_abi::{InOut, MaybeOut, Out};
-use std::cell::RefCell;
+use crate::buffer::{self, Complete, Request};
+use crate::record::kind;
+use crate::{Cupti, Error, clock, collect};
+use ghost_abi::{InOut, Out};
 use std::ffi::c_void;
-use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering::Relaxed;
 
 ghost_abi::rows! { Cupti;
-    fn cuptiSubscribe(subscriber: Out<*mut c_void>, callback: *const c_void, user: *mut c_void) => subscribe;
-    fn cuptiUnsubscribe(subscriber: *mut c_void) => unsubscribe;
-    fn cuptiFinalize() => finalize;
-    fn cuptiEnableCallback(enable: u32, subscriber: *mut c_void, domain: u32, callback: u32) => enable_callback;
-    fn cuptiEnableDomain(enable: u32, subscriber: *mut c_void, domain: u32) => enable_domain;
-    fn cuptiEnableAllDomains(enable: u32, subscriber: *mut c_void) => enable_all_domains;
-    fn cuptiActivityEnable(kind: u32) => switch_kind;
-    fn cuptiActivityDisable(kind: u32) => switch_kind;
+    fn cuptiActivityEnable(kind: u32) => enable;
+    fn cuptiActivityDisable(kind: u32) => disable;
     fn cuptiActivityEnableCudaEventDeviceTimestamps(enable: u8) => switch;
-    fn cuptiActivityEnableDriverApi(callback: u32, enable: u8) => switch_api;
-    fn cuptiActivityEnableRuntimeApi(callback: u32, enable: u8) => switch_api;
-    fn cuptiActivityRegisterCallbacks(request: *const c_void, complete: *const c_void) => register_callbacks;
-    fn cuptiActivityRegisterTimestampCallback(clock: *const c_void) => register_clock;
+    fn cuptiActivityEnableDriverApi(number: u32, enable: u8) => enable_driver;
+    fn cuptiActivityEnableRuntimeApi(number: u32, enable: u8) => enable_runtime;
+    fn cuptiActivityRegisterCallbacks(request: Option<Request>, complete: Option<Complete>) => register_callbacks;
+    fn cuptiActivityRegisterTimestampCallback(source: Option<clock::Source>) => register_clock;
     fn cuptiActivitySetAttribute(attribute: u32, size: InOut<usize>, value: *mut c_void) => set_attribute;
     fn cuptiActivityFlushAll(flag: u32) => flush;
-    fn cuptiActivityGetNextRecord(buffer: *mut u8, bytes: usize, record: Out<*mut c_void>) => next_record;
+    fn cuptiActivityFlushPeriod(milliseconds: u32) => flush_period;
+    fn cuptiActivityGetNextRecord(buffer: *mut u8, bytes: usize, record: InOut<*mut u8>) => next_record;
     fn cuptiActivityGetNumDroppedRecords(context: *mut c_void, stream: u32, dropped: Out<usize>) => dropped;
-    fn cuptiActivityPushExternalCorrelationId(kind: i32, id: u64) => push;
-    fn cuptiActivityPopExternalCorrelationId(kind: i32, last: MaybeOut<u64>) => pop;
+    fn cuptiGetTimestamp(timestamp: Out<u64>) => timestamp;
+    fn cuptiSetThreadIdType(of: u32) => set_thread_ids;
+    fn cuptiGetThreadIdType(of: Out<u32>) => get_thread_ids;
 }
 
-/// Kinds of `CUpti_ActivityKind` are below this.
-const KINDS: u32 = 256;
+/// `CUPTI_ACTIVITY_KIND_COUNT` of CUDA 13.2.
+const KINDS: u32 = 60;
 
-/// `CUpti_ExternalCorrelationKind` counts 1 to 5.
-const CORRELATION_KINDS: usize = 6;
+const FORCED: u32 = 1;
 
-static SUBSCRIBED: AtomicBool = AtomicBool::new(false);
+const DRIVER: u32 = 1;
+const RUNTIME: u32 = 2;
 
-thread_local! {
-    static CORRELATION: RefCell<[Vec<u64>; CORRELATION_KINDS]> = const { RefCell::new([const { Vec::new() }; CORRELATION_KINDS]) };
+fn enable(kind: u32) -> Result<(), Error> {
+    set_kind(kind, true)
 }
 
-/// There is one subscriber at a time, so its handle only has to be recognisable.
-fn handle() -> *mut c_void {
-    (&raw const SUBSCRIBED).cast_mut().cast()
+fn disable(kind: u32) -> Result<(), Error> {
+    set_kind(kind, false)
 }
 
-fn subscribe(subscriber: Out<*mut c_void>, _callback: *const c_void, _user: *mut c_void) -> Result<(), Error> {
-    subscriber.check()?;
-    if SUBSCRIBED.swap(true, Ordering::Relaxed) {
-        return Err(Error::MultipleSubscribers);
+fn set_kind(of: u32, on: bool) -> Result<(), Error> {
+    if !(1..KINDS).contains(&of) {
+        return Err(Error::InvalidKind);
     }
-    Ok(subscriber.set(handle())?)
-}
-
-fn unsubscribe(subscriber: *mut c_void) -> Result<(), Error> {
-    known(subscriber)?;
-    SUBSCRIBED.store(false, Ordering::Relaxed);
+    collect::KINDS.set(of, on);
+    match of {
+        kind::DRIVER => set_calls(DRIVER, on),
+        kind::RUNTIME => set_calls(RUNTIME, on),
+        _ => {}
+    }
+    collect::listen();
     Ok(())
 }
 
-fn finalize() -> Result<(), Error> {
-    SUBSCRIBED.store(false, Ordering::Relaxed);
-    Ok(())
-}
-
-fn known(subscriber: *mut c_void) -> Result<(), Error> {
-    if ptr::eq(subscriber, handle()) && SUBSCRIBED.load(Ordering::Relaxed) {
-        Ok(())
-    } else {
-        Err(Error::InvalidParameter)
+fn set_calls(domain: u32, on: bool) {
+    if let Some(calls) = collect::calls(domain) {
+        calls.set_all(on);
     }
 }
 
-fn enable_callback(_enable: u32, subscriber: *mut c_void, _domain: u32, _callback: u32) -> Result<(), Error> {
-    known(subscriber)
+fn enable_driver(number: u32, enable: u8) -> Result<(), Error> {
+    enable_call(DRIVER, number, enable)
 }
 
-fn enable_domain(_enable: u32, subscriber: *mut c_void, _domain: u32) -> Result<(), Error> {
-    known(subscriber)
+fn enable_runtime(number: u32, enable: u8) -> Result<(), Error> {
+    enable_call(RUNTIME, number, enable)
 }
 
-fn enable_all_domains(_enable: u32, subscriber: *mut c_void) -> Result<(), Error> {
-    known(subscriber)
-}
-
-fn switch_kind(kind: u32) -> Result<(), Error> {
-    if (1..KINDS).contains(&kind) { Ok(()) } else { Err(Error::InvalidKind) }
+fn enable_call(domain: u32, number: u32, enable: u8) -> Result<(), Error> {
+    crate::function::name(domain, number).ok_or(Error::InvalidParameter)?;
+    if let Some(calls) = collect::calls(domain) {
+        calls.set(number, enable != 0);
+    }
+    collect::listen();
+    Ok(())
 }
 
 fn switch(_enable: u8) -> Result<(), Error> {
     Ok(())
 }
 
-fn switch_api(_callback: u32, _enable: u8) -> Result<(), Error> {
+fn register_callbacks(request: Option<Request>, complete: Option<Complete>) -> Result<(), Error> {
+    let (Some(request), Some(complete)) = (request, complete) else { return Err(Error::InvalidParameter) };
+    collect::register(request, complete);
     Ok(())
 }
 
-fn register_callbacks(request: *const c_void, complete: *const c_void) -> Result<(), Error> {
-    if request.is_null() || complete.is_null() { Err(Error::InvalidParameter) } else { Ok(()) }
+fn register_clock(source: Option<clock::Source>) -> Result<(), Error> {
+    clock::register(source.ok_or(Error::InvalidParameter)?);
+    Ok(())
 }
 
-fn register_clock(clock: *const c_void) -> Result<(), Error> {
-    if clock.is_null() { Err(Error::InvalidParameter) } else { Ok(()) }
-}
-
+/// Sizes of pools and buffers on the device: there are none to size.
 fn set_attribute(_attribute: u32, size: InOut<usize>, value: *mut c_void) -> Result<(), Error> {
     size.check()?;
     if value.is_null() { Err(Error::InvalidParameter) } else { Ok(()) }
 }
 
-fn flush(_flag: u32) -> Result<(), Error> {
+fn flush(flag: u32) -> Result<(), Error> {
+    collect::flush(flag & FORCED != 0);
     Ok(())
 }
 
-/// Every buffer is empty: "no more" is the answer to the first question.
-fn next_record(_buffer: *mut u8, _bytes: usize, record: Out<*mut c_void>) -> Result<(), Error> {
-    record.set(ptr::null_mut())?;
-    Err(Error::MaxLimitReached)
+/// Records are handed over as they become many; no clock runs for it.
+fn flush_period(_milliseconds: u32) -> Result<(), Error> {
+    Ok(())
+}
+
+fn next_record(buffer: *mut u8, bytes: usize, record: InOut<*mut u8>) -> Result<(), Error> {
+    let previous = record.get()?;
+    if buffer.is_null() && bytes > 0 {
+        return Err(Error::InvalidParameter);
+    }
+    // SAFETY: the profiler passes a buffer it was given back, and what this function answered last.
+    let next = unsafe { buffer::next(buffer, bytes, previous) };
+    record.set(next)?;
+    if next.is_null() { Err(Error::MaxLimitReached) } else { Ok(()) }
 }
 
 fn dropped(_context: *mut c_void, _stream: u32, dropped: Out<usize>) -> Result<(), Error> {
-    Ok(dropped.set(0)?)
+    dropped.check()?;
+    Ok(dropped.set(buffer::take_dropped())?)
 }
 
-fn push(kind: i32, id: u64) -> Result<(), Error> {
-    with_stack(kind, |stack| stack.push(id))
+fn timestamp(timestamp: Out<u64>) -> Result<(), Error> {
+    Ok(timestamp.set(clock::now())?)
 }
 
-fn pop(kind: i32, last: MaybeOut<u64>) -> Result<(), Error> {
-    let id = with_stack(kind, Vec::pop)?.ok_or(Error::QueueEmpty)?;
-    last.set(id);
+fn set_thread_ids(of: u32) -> Result<(), Error> {
+    if of > 1 {
+        return Err(Error::InvalidParameter);
+    }
+    collect::THREAD_IDS.store(of, Relaxed);
     Ok(())
 }
 
-fn with_stack<R>(kind: i32, work: impl FnOnce(&mut Vec<u64>) -> R) -> Result<R, Error> {
-    let kind = usize::try_from(kind).ok().filter(|kind| *kind != 0).ok_or(Error::InvalidParameter)?;
-    CORRELATION.with_borrow_mut(|stacks| stacks.get_mut(kind).map(work)).ok_or(Error::InvalidParameter)
+fn get_thread_ids(of: Out<u32>) -> Result<(), Error> {
+    Ok(of.set(collect::THREAD_IDS.load(Relaxed))?)
 }
 
 #[cfg(test)]
@@ -145,39 +147,27 @@ mod tests {
     use super::*;
     use ghost_abi::ask;
 
-    fn popped(kind: i32) -> Result<u64, Error> {
-        ask(|out: Out<u64>| {
-            let mut id = 0;
-            // SAFETY: `id` outlives the lens.
-            pop(kind, unsafe { MaybeOut::from_raw(&raw mut id) })?;
-            Ok(out.set(id)?)
-        })
+    #[test]
+    fn an_empty_buffer_has_no_first_record() {
+        let mut record = std::ptr::null_mut();
+        // SAFETY: `record` outlives the lens.
+        let place = unsafe { InOut::from_raw(&raw mut record) };
+        assert_eq!(next_record(std::ptr::null_mut(), 0, place), Err(Error::MaxLimitReached));
     }
 
     #[test]
-    fn one_subscriber_at_a_time() {
-        let first = ask(|out| subscribe(out, ptr::null(), ptr::null_mut()));
-        assert_eq!(first, Ok(handle()));
-        assert_eq!(ask(|out| subscribe(out, ptr::null(), ptr::null_mut())), Err(Error::MultipleSubscribers));
+    fn a_kind_or_function_that_does_not_exist_is_refused() {
+        assert_eq!((enable(0), disable(60)), (Err(Error::InvalidKind), Err(Error::InvalidKind)));
+        assert_eq!(enable_runtime(0, 1), Err(Error::InvalidParameter));
         assert_eq!(
-            (enable_domain(1, handle(), 1), enable_domain(1, ptr::null_mut(), 1)),
-            (Ok(()), Err(Error::InvalidParameter))
+            (register_callbacks(None, None), set_thread_ids(2)),
+            (Err(Error::InvalidParameter), Err(Error::InvalidParameter))
         );
-        assert_eq!((unsubscribe(handle()), unsubscribe(handle())), (Ok(()), Err(Error::InvalidParameter)));
     }
 
     #[test]
-    fn correlation_ids_come_back_in_reverse_order_by_kind() {
-        assert_eq!(
-            [push(3, 7), push(3, 8), push(4, 9), push(0, 1), push(6, 1)].map(|pushed| pushed.is_ok()),
-            [true, true, true, false, false]
-        );
-        assert_eq!([popped(3), popped(4), popped(3), popped(3)], [Ok(8), Ok(9), Ok(7), Err(Error::QueueEmpty)]);
-    }
-
-    #[test]
-    fn every_buffer_is_empty() {
-        assert_eq!(ask(|record| next_record(ptr::null_mut(), 0, record)), Err(Error::MaxLimitReached));
-        assert_eq!(ask(|count| dropped(ptr::null_mut(), 0, count)), Ok(0));
+    fn time_goes_on() {
+        let now = || ask(timestamp).expect("there is a clock");
+        assert!(now() <= now());
     }
 }

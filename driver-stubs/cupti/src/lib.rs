@@ -1,13 +1,26 @@
-//! `libcupti.so.13`, load-only: a profiler can open and close it, and nothing is recorded.
-//! What a profiler needs beyond that answers not supported and is counted.
-
-#![cfg_attr(not(test), forbid(unsafe_code))]
+//! `libcupti.so.13`: activity records of kernels, copies, fills, waits and calls, as profilers ask for them.
+//! libcuda says what happened and when; here it gets NVIDIA's shape. Counters, sampling and replay are not supported:
+//! no hardware exists to be counted.
+//!
+//! - [`activity`], [`correlation`], [`callback`], [`identity`]: the functions
+//! - [`collect`]: what is heard and kept; [`buffer`]: where it goes; [`clock`]: in whose time
+//! - [`mod@record`], [`function`], `generated`: layouts and numbers; [`bits`]: sets of numbers
 
 use ghost_abi::{Out, Texts};
 use std::ffi::c_char;
 
 mod activity;
+mod bits;
+mod buffer;
+mod callback;
+mod clock;
+mod collect;
+mod correlation;
+mod function;
+mod generated;
+mod identity;
 mod names;
+mod record;
 
 ghost_abi::library! {
     /// The library.
@@ -17,13 +30,15 @@ ghost_abi::library! {
 ghost_abi::status! {
     /// Codes that are answered here.
     pub Error for Cupti {
-        InvalidParameter = 1, MaxLimitReached = 12, QueueEmpty = 18, InvalidKind = 21, MultipleSubscribers = 39,
+        InvalidParameter = 1, InvalidDevice = 2, InvalidContext = 3, MaxLimitReached = 12, NotInitialized = 15,
+        QueueEmpty = 18, InvalidStream = 20, InvalidKind = 21, MultipleSubscribers = 39,
     }
     faults: InvalidParameter
 }
 
 /// Every row of the library.
-pub static TABLE: ghost_abi::Table = &[ROWS, activity::ROWS, names::ABSENT];
+pub static TABLE: ghost_abi::Table =
+    &[ROWS, activity::ROWS, callback::ROWS, correlation::ROWS, identity::ROWS, names::ABSENT];
 
 /// `CUPTI_API_VERSION` of CUDA 13.2.
 const VERSION: u32 = 130_202;
@@ -52,11 +67,22 @@ static TEXTS: Texts = Texts {
     known: &[
         (0, c"CUPTI_SUCCESS"),
         (1, c"CUPTI_ERROR_INVALID_PARAMETER"),
+        (2, c"CUPTI_ERROR_INVALID_DEVICE"),
+        (3, c"CUPTI_ERROR_INVALID_CONTEXT"),
+        (7, c"CUPTI_ERROR_INVALID_OPERATION"),
+        (8, c"CUPTI_ERROR_OUT_OF_MEMORY"),
+        (10, c"CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT"),
+        (11, c"CUPTI_ERROR_API_NOT_IMPLEMENTED"),
         (12, c"CUPTI_ERROR_MAX_LIMIT_REACHED"),
         (15, c"CUPTI_ERROR_NOT_INITIALIZED"),
         (18, c"CUPTI_ERROR_QUEUE_EMPTY"),
+        (19, c"CUPTI_ERROR_INVALID_HANDLE"),
+        (20, c"CUPTI_ERROR_INVALID_STREAM"),
         (21, c"CUPTI_ERROR_INVALID_KIND"),
+        (26, c"CUPTI_ERROR_HARDWARE_BUSY"),
         (27, c"CUPTI_ERROR_NOT_SUPPORTED"),
+        (35, c"CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"),
+        (38, c"CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED"),
         (39, c"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"),
         (999, c"CUPTI_ERROR_UNKNOWN"),
     ],

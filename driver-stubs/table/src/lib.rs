@@ -8,6 +8,8 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 
+pub mod trace;
+
 /// What an operation is; `Operation::dims` means what is said here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -162,6 +164,15 @@ pub struct Table {
     pub note_unredirected: unsafe extern "C" fn(program: *const c_char),
     /// Adds bytes to the NVLink or HCA counters of `device`: medium 0 = NVLink, 1 = HCA; index = link or HCA.
     pub count_traffic: unsafe extern "C" fn(device: i32, medium: u32, index: u32, tx: u64, rx: u64) -> i32,
+    /// Installs the one function that hears of everything this process does on a device; `None` takes it away.
+    /// It may still be called for a moment after that. Not a status.
+    pub set_tracer: unsafe extern "C" fn(tracer: Option<trace::Tracer>),
+    /// Has `switch` called now and whenever tracing begins (1) or ends (0). Not a status.
+    pub watch_tracing: unsafe extern "C" fn(switch: trace::Switch),
+    /// A call of a C function begins, as long as tracing is on; `key` tells it from others. Not a status.
+    pub trace_enter: unsafe extern "C" fn(key: *const c_void, domain: u32, name: *const c_char),
+    /// That call ends with `status`. The name lives as long as the process. Not a status.
+    pub trace_leave: unsafe extern "C" fn(key: *const c_void, domain: u32, name: *const c_char, status: i32),
 }
 
 /// The exported name under which libcuda hands out its table: `extern "C" fn() -> *const Table`.

@@ -118,15 +118,21 @@ fn reserve(ordinal: usize) -> Result<u64, Error> {
         if got != libc::MAP_FAILED {
             // SAFETY: the range was just mapped by us.
             unsafe { libc::madvise(got, len, libc::MADV_DONTDUMP) };
-            let known = crate::small::DEVICE_RANGE;
-            if !known.contains(&(got as u64)) {
-                // Elsewhere than usual: pointers are recognised over the whole user space from now on.
-                crate::small::set_device_range(known.start.min(got as u64)..known.end.max(got as u64 + len as u64));
-            }
+            note_range(got as u64);
             return Ok(got as u64);
         }
     }
     Err(Error::OutOfMemory)
+}
+
+/// Tells the store of kept bytes where device pointers lie now.
+fn note_range(base: u64) {
+    static SEEN: parking_lot::Mutex<Option<std::ops::Range<u64>>> = parking_lot::Mutex::new(None);
+    let mut seen = SEEN.lock();
+    let end = base + ranges::DEVICE_SPAN;
+    let range = seen.take().map_or(base..end, |known| known.start.min(base)..known.end.max(end));
+    crate::small::set_device_range(range.clone());
+    *seen = Some(range);
 }
 
 /// Destroys a context with all it owns, after its work is over.

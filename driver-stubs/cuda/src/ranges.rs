@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-/// First address of device memory; free in ordinary and in sanitised processes.
-pub const BASE: u64 = 32 << 40;
+/// First address of device memory; free in ordinary and in sanitised processes. Its upper half is no round number, so
+/// that two small integers side by side in a kernel's arguments do not look like a pointer.
+pub const BASE: u64 = 0x29a5 << 32;
 /// Address space of one device.
 pub const DEVICE_SPAN: u64 = 1 << 40;
 /// Device memory is taken from the GPU in blocks of this size.

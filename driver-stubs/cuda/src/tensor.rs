@@ -31,7 +31,8 @@ const _: () = assert!(size_of::<TensorMap>() == 128);
 const MAGIC: u64 = u64::from_le_bytes(*b"ghosttma");
 const TYPES: u32 = 16;
 
-/// What both encodings refuse: an unknown type, a rank out of range, an address that is not 16-byte aligned,
+/// What both encodings refuse: an unknown type, a rank out of range, an address that is not 16-byte aligned (null is allowed:
+/// kernels put the address in later),
 /// a dimension of zero or above 2^32, a stride that is not a multiple of 16.
 fn encode(
     kind: u32,
@@ -42,7 +43,7 @@ fn encode(
     strides: &InList<u64>,
 ) -> Result<TensorMap, Error> {
     driver::get()?;
-    if kind >= TYPES || !ranks.contains(&rank) || address == 0 || !address.is_multiple_of(16) {
+    if kind >= TYPES || !ranks.contains(&rank) || !address.is_multiple_of(16) {
         return Err(Error::InvalidValue);
     }
     let mut map = TensorMap { magic: MAGIC, address, kind, rank, dims: [0; 5], rest: [0; 8] };

@@ -57,7 +57,7 @@ pub fn judge(kernel: &KernelInfo) -> Effect {
     let name = names::parse(&kernel.name);
     let action = match &name {
         Some(name) => in_table(name, kernel).unwrap_or_else(|reason| not_in_table(name, kernel, reason)),
-        None => Action::Zero(pointers::Outputs::of(None, kernel), Skipped::NotInTable),
+        None => Action::Zero(jitted(kernel), Skipped::NotInTable),
     };
     Effect { action }
 }
@@ -86,13 +86,44 @@ fn in_table(name: &Name, kernel: &KernelInfo) -> Result<Action, Skipped> {
 
 fn not_in_table(name: &Name, kernel: &KernelInfo, reason: Skipped) -> Action {
     let outputs = if elementwise::is_frame(name) {
-        pointers::Outputs::first_of(kernel)
+        pointers::Outputs::first_of(kernel, None)
+    } else if let Some(outputs) = indexing(name, kernel) {
+        outputs
     } else if let Some(targets) = reduce::is_frame(name).then(|| reduce::outputs(kernel)).flatten() {
         pointers::Outputs::at(&targets)
     } else {
         pointers::Outputs::of(Some(name), kernel)
     };
     Action::Zero(outputs, reason)
+}
+
+/// Outputs of PyTorch's frames for gather, scatter and take: an index calculator, then pointers in the order in which
+/// the kernel's function names them.
+fn indexing(name: &Name, kernel: &KernelInfo) -> Option<pointers::Outputs> {
+    match names::template(&name.path).0 {
+        // The index comes first, then what is written.
+        "_scatter_gather_elementwise_kernel" => Some(pointers::Outputs::nth_of(1, kernel, None)),
+        // take reads a second shape behind its pointers, which would make the first one look larger.
+        "index_elementwise_kernel" if name.arguments.iter().any(|text| text.contains("take_kernel")) => {
+            Some(pointers::Outputs::first_of(kernel, Some(2)))
+        }
+        _ => None,
+    }
+}
+
+/// Outputs of kernels that PyTorch compiles at run time (jiterator): they have C names that say which frame they are,
+/// `reduction_..._kernel` or `..._vectorized4_kernel`.
+fn jitted(kernel: &KernelInfo) -> pointers::Outputs {
+    let frame = kernel.name.strip_suffix("_kernel").unwrap_or("");
+    let elementwise = kernel.params.first().is_some_and(|count| count.bytes <= 8) && kernel.params.len() >= 3;
+    if frame.starts_with("reduction_") {
+        return reduce::outputs(kernel)
+            .map_or_else(|| pointers::Outputs::of(None, kernel), |at| pointers::Outputs::at(&at));
+    }
+    if elementwise && (frame.contains("_vectorized") || frame.contains("_unrolled")) {
+        return pointers::Outputs::first_of(kernel, None);
+    }
+    pointers::Outputs::of(None, kernel)
 }
 
 impl Effect {

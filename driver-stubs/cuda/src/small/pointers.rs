@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::names::Name;
-use super::params::Params;
+use super::params::{Params, calculator_bytes};
 use super::store::Store;
 use crate::fatbin::KernelInfo;
 
@@ -30,13 +30,16 @@ pub(super) fn is_device(address: u64) -> bool {
     device_range().contains(&address)
 }
 
+/// Most tensors of one elementwise kernel that are looked for.
+const MOST_TENSORS: u32 = 8;
+
 /// The words that may be outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outputs {
     /// Stretches of 8-byte aligned words.
     spans: Vec<Range<u32>>,
-    /// Only the first device pointer is written.
-    first_only: bool,
+    /// Only this one of the device pointers is written, counted from 0.
+    only: Option<usize>,
 }
 
 impl Outputs {
@@ -48,7 +51,9 @@ impl Outputs {
             if texts.is_some_and(|texts| is_constant(&texts[i])) {
                 continue;
             }
-            let span = param.offset.next_multiple_of(8)..param.offset + param.bytes;
+            let text = texts.map_or("", |texts| texts[i].as_str());
+            let start = param.offset.next_multiple_of(8);
+            let span = start..(param.offset + param.bytes).min(start.saturating_add(pointer_bytes(text)));
             if span.start + 8 <= span.end {
                 spans.push(span);
             }
@@ -56,22 +61,36 @@ impl Outputs {
         if kernel.params.is_empty() {
             spans.push(0..u32::MAX);
         }
-        Outputs { spans, first_only: false }
+        Outputs { spans, only: None }
     }
 
-    /// PyTorch's elementwise frames: the output is the first pointer.
-    pub(super) fn first_of(kernel: &KernelInfo) -> Outputs {
-        Outputs { first_only: true, ..Outputs::of(None, kernel) }
+    /// PyTorch's elementwise frames: the output is the first pointer, behind the index calculator of so many `tensors`
+    /// if there is one (what its unused dimensions hold is whatever lay on the host's stack).
+    pub(super) fn first_of(kernel: &KernelInfo, tensors: Option<u32>) -> Outputs {
+        Outputs::nth_of(0, kernel, tensors)
+    }
+
+    /// As [`first_of`](Self::first_of), for frames that write another one of their pointers.
+    pub(super) fn nth_of(nth: usize, kernel: &KernelInfo, tensors: Option<u32>) -> Outputs {
+        let behind = |param: &crate::fatbin::Param| {
+            let fits = |n: &u32| calculator_bytes(*n) + 8 * n <= param.bytes;
+            let count = tensors.filter(fits).or_else(|| (1..=MOST_TENSORS).rev().find(fits));
+            let start = param.offset + count.map_or(0, calculator_bytes);
+            start.next_multiple_of(8)..param.offset + param.bytes
+        };
+        let spans = kernel.params.iter().map(behind).filter(|span| span.start + 8 <= span.end).collect();
+        if kernel.params.is_empty() { Outputs::of(None, kernel) } else { Outputs { spans, only: Some(nth) } }
     }
 
     /// The words at these offsets.
     pub(super) fn at(offsets: &[u32]) -> Outputs {
-        Outputs { spans: offsets.iter().map(|&at| at..at + 8).collect(), first_only: false }
+        Outputs { spans: offsets.iter().map(|&at| at..at + 8).collect(), only: None }
     }
 
     /// Makes the outputs of one launch zero.
     pub(super) fn zero(&self, params: Params<'_>, store: &mut Store) {
         let device = device_range();
+        let mut seen = 0;
         for span in &self.spans {
             let end = (span.end as usize).min(params.0.len());
             let start = (span.start as usize).min(end);
@@ -80,21 +99,38 @@ impl Outputs {
                 bytes.copy_from_slice(word);
                 let address = u64::from_le_bytes(bytes);
                 if device.contains(&address) {
-                    store.zero(address, None);
-                    if self.first_only {
-                        return;
+                    if self.only.is_none_or(|only| only == seen) {
+                        store.zero(address, None);
                     }
+                    seen += 1;
                 }
             }
         }
     }
 }
 
-/// A parameter that only reads: a pointer to const, or a view of const elements.
+/// How much of a parameter can be pointers: PyTorch's views begin with theirs, and what follows (sizes, strides, unused
+/// places that nobody initialised) may look like one; its index calculators hold none.
+fn pointer_bytes(text: &str) -> u32 {
+    let class = text.split('<').next().unwrap_or("").rsplit("::").next().unwrap_or("");
+    match class {
+        "TensorInfo"
+        | "PackedTensorAccessor"
+        | "GenericPackedTensorAccessor"
+        | "PackedTensorAccessor32"
+        | "PackedTensorAccessor64"
+        | "TensorAccessor" => 8,
+        "OffsetCalculator" | "TrivialOffsetCalculator" | "IntDivider" => 0,
+        _ => u32::MAX,
+    }
+}
+
+/// A parameter that only reads: a pointer to const, or a view of or an iterator over const elements.
 fn is_constant(text: &str) -> bool {
     let pointer = text.trim_end_matches("__restrict__").trim_end();
     let pointer = pointer.strip_suffix(" const").unwrap_or(pointer);
-    pointer.ends_with("const*") || text.contains(" const,") || text.contains(" const>")
+    let view = [" const,", " const>", " const*,", " const*>"];
+    pointer.ends_with("const*") || view.iter().any(|part| text.contains(part))
 }
 
 #[cfg(test)]
@@ -143,6 +179,24 @@ mod tests {
     }
 
     #[test]
+    fn what_an_index_calculator_leaves_uninitialised_is_no_output() {
+        let bytes = calculator_bytes(2);
+        let outputs = Outputs::first_of(&kernel(&[8, bytes + 56]), None);
+        let mut words = vec![1, BASE, BASE + 512];
+        words.resize(1 + bytes as usize / 8, 0);
+        words.extend([BASE + 1024, BASE + 1536, 0, 0, 0, 0, 0]);
+        assert_eq!(after(&outputs, &words), [1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn only_the_first_word_of_a_view_is_its_pointer() {
+        let names =
+            name(&["at::cuda::detail::TensorInfo<long, unsigned int>", "OffsetCalculator<2, unsigned int, false>"]);
+        let outputs = Outputs::of(Some(&names), &kernel(&[24, 16]));
+        assert_eq!(after(&outputs, &[BASE, BASE + 512, 7, BASE + 1024, BASE + 1536]), [0, 1, 1, 1]);
+    }
+
+    #[test]
     fn every_word_of_a_structure_counts_when_nothing_is_known() {
         let outputs = Outputs::of(None, &kernel(&[24]));
         assert_eq!(after(&outputs, &[BASE, 77, BASE + 1024]), [0, 1, 0, 1]);
@@ -151,7 +205,7 @@ mod tests {
 
     #[test]
     fn an_elementwise_frame_writes_its_first_pointer_only() {
-        let outputs = Outputs::first_of(&kernel(&[4, 32]));
+        let outputs = Outputs::first_of(&kernel(&[4, 32]), None);
         assert_eq!(after(&outputs, &[3, 9, BASE + 512, BASE, 0]), [1, 0, 1, 1]);
     }
 }

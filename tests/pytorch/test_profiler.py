@@ -228,6 +228,37 @@ def test_ranges_and_nvtx_are_taken(square):
         square @ square
 
 
+def test_a_subscriber_hears_a_call_begin_and_end(python):
+    code = """
+import ctypes, torch
+
+class Data(ctypes.Structure):
+    _fields_ = [
+        ("site", ctypes.c_int), ("name", ctypes.c_char_p), ("arguments", ctypes.c_void_p),
+        ("status", ctypes.POINTER(ctypes.c_int)), ("symbol", ctypes.c_char_p), ("context", ctypes.c_void_p),
+        ("context_number", ctypes.c_uint), ("kept", ctypes.POINTER(ctypes.c_uint64)), ("correlation", ctypes.c_uint),
+    ]
+
+cupti = ctypes.CDLL("libcupti.so.13")
+heard = []
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(Data))
+def hear(user, domain, number, data):
+    heard.append((domain, number, data[0].site, data[0].name))
+
+tensor = torch.ones(8, device="cuda")
+subscriber = ctypes.c_void_p()
+assert cupti.cuptiSubscribe(ctypes.byref(subscriber), hear, None) == 0
+assert cupti.cuptiEnableCallback(1, subscriber, 2, 211) == 0
+tensor.add_(1)
+tensor.zero_()
+assert cupti.cuptiUnsubscribe(subscriber) == 0
+tensor.add_(1)
+print(heard)
+"""
+    assert python(code).endswith("[(2, 211, 0, b'cudaLaunchKernel'), (2, 211, 1, b'cudaLaunchKernel')]")
+
+
 def test_a_profile_may_end_as_the_process_does(python):
     code = """
 import atexit, torch

@@ -189,10 +189,10 @@ pub fn tell(record: &Record, site: Site) {
     let mut status = record.status;
     let data = Data {
         site: site as u32,
-        function: record.name,
+        function: function::shown(name).as_ptr(),
         arguments: NO_ARGUMENTS.as_ptr().cast(),
         status: if site == Site::Exit { &raw mut status } else { ptr::null_mut() },
-        symbol: ptr::null(),
+        symbol: c"".as_ptr(),
         context: ptr::null_mut(),
         context_number: 0,
         kept: KEPT.with(Cell::as_ptr),

@@ -36,6 +36,12 @@ fn known_as(exported: &[u8]) -> &[u8] {
     }
 }
 
+/// A function's name as subscribers see it: what compiled code calls to launch looks like what a program would call.
+pub fn shown(exported: &CStr) -> &CStr {
+    let bytes = exported.to_bytes_with_nul();
+    bytes.strip_prefix(b"__").and_then(|plain| CStr::from_bytes_with_nul(plain).ok()).unwrap_or(exported)
+}
+
 fn names(domain: u32) -> Option<&'static [&'static CStr]> {
     match domain {
         d if d == Domain::Driver as u32 => Some(driver::NAMES),
@@ -69,6 +75,11 @@ mod tests {
     fn a_number_leads_to_the_versioned_name() {
         assert_eq!(name(2, 211), Some(c"cudaLaunchKernel_v7000"));
         assert_eq!((name(1, 307), name(1, 0), name(1, 9999), name(9, 1)), (Some(c"cuLaunchKernel"), None, None, None));
+    }
+
+    #[test]
+    fn an_inner_launch_is_shown_as_a_launch() {
+        assert_eq!((shown(c"__cudaLaunchKernel"), shown(c"cudaMalloc")), (c"cudaLaunchKernel", c"cudaMalloc"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!
 //! - [`activity`], [`correlation`], [`callback`], [`identity`]: the functions
 //! - [`collect`]: what is heard and kept; [`buffer`]: where it goes; [`clock`]: in whose time
-//! - [`mod@record`], [`function`], `generated`: layouts and numbers; [`bits`]: sets of numbers
+//! - [`mod@record`], [`shape`], [`function`], `generated`: layouts and numbers; [`bits`]: sets of numbers
 
 use ghost_abi::{Out, Texts};
 use std::ffi::c_char;
@@ -21,6 +21,7 @@ mod generated;
 mod identity;
 mod names;
 mod record;
+mod shape;
 
 ghost_abi::library! {
     /// The library.

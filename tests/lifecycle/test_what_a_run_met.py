@@ -19,7 +19,7 @@ ABSENT = [
     ("libcuda.so.1", "cuGraphicsMapResources", 801),
     ("libcudart.so.13", "cudaGraphicsMapResources", 801),
     ("libnvidia-ml.so.1", "nvmlVgpuInstanceGetEccMode", 3),
-    ("libcufft.so.12", "cufftExecC2C", 16),
+    ("libcufft.so.12", "cufftXtSetGPUs", 16),
 ]
 
 

@@ -98,7 +98,9 @@ fn launches(runtime: &Library) -> Result<Vec<Row>> {
         free,
         alloc_async,
         free_async,
-    ) = unsafe {
+    )
+    // SAFETY: each type is the C signature of its function in the CUDA 13 runtime.
+    = unsafe {
         (
             runtime.get::<Plain>(c"cudaDeviceSynchronize")?,
             runtime.get::<LoadData>(c"cudaLibraryLoadData")?,

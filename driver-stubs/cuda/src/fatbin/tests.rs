@@ -1,3 +1,5 @@
+//! Images built by hand, cut short and mutated: what is read from them, and that nothing panics.
+
 use proptest::prelude::*;
 
 use super::testing::{Spec, cubin, entry, fat_binary};

@@ -1,3 +1,5 @@
+//! Prices of kernels by their real names, and that no name or argument makes one absurd.
+
 use proptest::prelude::*;
 
 use super::*;

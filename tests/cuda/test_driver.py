@@ -344,3 +344,45 @@ def test_stream_ordered_memory_is_kept_by_its_pool_until_somebody_synchronises()
     ok(cu.cuStreamSynchronize(on))
     ok(cu.cuMemGetInfo_v2(c.byref(now), c.byref(total)))
     assert now.value == free.value
+
+
+def test_sizes_that_wrap_or_run_over_an_allocation_are_refused(memory):
+    small, pinned = c.c_uint64(), c.c_void_p()
+    ok(cu.cuMemAlloc_v2(c.byref(small), 4096))
+    ok(cu.cuMemHostAlloc(c.byref(pinned), c.c_size_t(4096), 0))
+    source = (c.c_ubyte * 8192)()
+    for size in (8192, 2**64 - 64, 2**63):
+        assert cu.cuMemcpyHtoD_v2(small.value, source, size) == INVALID_VALUE
+        assert cu.cuMemcpyDtoH_v2(source, small.value, size) == INVALID_VALUE
+        assert cu.cuMemcpyDtoDAsync_v2(small.value, memory, size, None) == INVALID_VALUE
+        assert cu.cuMemsetD8Async(pinned.value, 0, size, None) == INVALID_VALUE
+    assert cu.cuMemsetD32Async(small.value, 1, 2**62, None) == INVALID_VALUE
+    cu.cuMemsetD2D8_v2.argtypes = [c.c_uint64, c.c_size_t, c.c_ubyte, c.c_size_t, c.c_size_t]
+    assert cu.cuMemsetD2D8_v2(small.value, 512, 7, 64, 9) == INVALID_VALUE
+    assert cu.cuMemsetD2D8_v2(small.value, 512, 7, 64, 2**40) == INVALID_VALUE
+    assert cu.cuMemsetD2D8_v2(small.value, 32, 7, 64, 2) == INVALID_VALUE
+    ok(cu.cuMemsetD2D8_v2(small.value, 512, 7, 64, 8))
+    ok(cu.cuMemFreeHost(pinned))
+    ok(cu.cuMemFree_v2(small.value))
+
+
+def test_a_copy_queued_before_its_memory_is_freed_runs_and_leaves_nothing():
+    on, address, again = stream(NON_BLOCKING), c.c_uint64(), c.c_uint64()
+    gate = threading.Event()
+    hold = HOST_FUNCTION(lambda _: gate.wait(20) and None)
+    pinned = c.c_void_p()
+    ok(cu.cuMemHostAlloc(c.byref(pinned), c.c_size_t(64), 0))
+    c.memset(pinned, 5, 64)
+    ok(cu.cuMemAllocAsync(c.byref(address), 1 * MB, on))
+    ok(cu.cuLaunchHostFunc(on, hold, None))
+    cu.cuMemcpyHtoDAsync_v2.argtypes = [c.c_uint64, c.c_void_p, c.c_size_t, c.c_void_p]
+    ok(cu.cuMemcpyHtoDAsync_v2(address.value, pinned, 64, on))
+    ok(cu.cuMemFreeAsync(address.value, on))
+    gate.set()
+    ok(cu.cuStreamSynchronize(on))
+    ok(cu.cuMemAllocAsync(c.byref(again), 1 * MB, on))
+    target = (c.c_ubyte * 64)()
+    ok(cu.cuMemcpyDtoH_v2(target, again.value, 64))
+    assert list(target) == [0] * 64
+    ok(cu.cuMemFreeAsync(again.value, on))
+    ok(cu.cuStreamSynchronize(on))

@@ -114,11 +114,15 @@ fn place(core: &Core, address: u64) -> Place {
     }
 }
 
-/// Whether `[address, address + bytes)` may be touched from `place`: device ranges must hold all of it.
+/// Whether `[address, address + bytes)` may be touched: what we allocated must hold all of it. Registered memory may be
+/// part of a larger piece, and mappings may lie side by side.
 fn check(core: &Core, address: u64, bytes: u64, at: Place) -> Result<(), Error> {
+    if bytes > isize::MAX as u64 || address.checked_add(bytes).is_none() {
+        return Err(Error::InvalidValue);
+    }
     match (at, core.ranges.find(address)) {
-        (Place::Device(_), Some(range)) if range.memory == Memory::Device => {
-            let fits = address - range.base + bytes <= range.bytes;
+        (_, Some(range)) if matches!(range.memory, Memory::Device | Memory::HostAllocated | Memory::Managed) => {
+            let fits = bytes <= range.bytes - (address - range.base);
             if fits { Ok(()) } else { Err(Error::InvalidValue) }
         }
         (Place::Pageable, _) if address == 0 || in_device_space(core, address) => Err(Error::InvalidValue),
@@ -156,10 +160,25 @@ fn traced(from: Place, to: Place, bytes: u64) -> u32 {
     label::copy(direction, from.traced(), to.traced(), bytes)
 }
 
+/// Bytes from the first to the last of `rows` rows of `width` bytes, `pitch` bytes apart.
+fn extent(width: usize, pitch: usize, rows: usize) -> Result<u64, Error> {
+    if rows > 1 && pitch < width {
+        return Err(Error::InvalidValue);
+    }
+    let before = rows.saturating_sub(1).checked_mul(pitch).ok_or(Error::InvalidValue)?;
+    before.checked_add(width).map(|bytes| bytes as u64).ok_or(Error::InvalidValue)
+}
+
+/// Where a copy's two ends were when it was asked for. Memory may be freed before it runs, in stream order.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    source: Place,
+    target: Place,
+}
+
 /// Moves what is kept from `from` to `to`. Runs in stream order under the lock.
-fn effect(core: &mut Core, from: u64, to: u64, bytes: u64) {
-    let (source, target) = (place(core, from), place(core, to));
-    match (source, target) {
+fn effect(core: &mut Core, ends: Ends, from: u64, to: u64, bytes: u64) {
+    match (ends.source, ends.target) {
         (Place::Device(_), Place::Device(_)) => core.store.copy(to, from, bytes),
         (_, Place::Device(_)) if bytes <= KEEP_BYTES => {
             // SAFETY: the caller lends `bytes` of host memory at `from`, until the copy's end if it is pinned.
@@ -190,7 +209,8 @@ fn enqueue(driver: &Driver, stream: *mut c_void, to: u64, from: u64, bytes: usiz
     check(&core, to, bytes, target)?;
     let device = core.stream(handle)?.device;
     let mut priced = driver.price(&mut core, device, &operation(source, target, bytes), bytes);
-    let run = move |core: &mut Core| effect(core, from, to, bytes);
+    let ends = Ends { source, target };
+    let run = move |core: &mut Core| effect(core, ends, from, to, bytes);
     let captured = core.stream(handle)?.capture.is_some();
     if captured || trace::on() {
         priced.label = traced(source, target, bytes);
@@ -322,7 +342,8 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void) -> Result<Moment,
         return Err(Error::NotSupported);
     }
     let side = |kind, host, device| if kind == 1 { host } else { device };
-    let start = |base: u64, x: usize, y: usize, pitch: usize| base + (y * pitch + x) as u64;
+    let start =
+        |base: u64, x: usize, y: usize, pitch: usize| base.wrapping_add(y.wrapping_mul(pitch).wrapping_add(x) as u64);
     let from = start(side(plan.from_kind, plan.from_host, plan.from_device), plan.from_x, plan.from_y, plan.from_pitch);
     let to = start(side(plan.to_kind, plan.to_host, plan.to_device), plan.to_x, plan.to_y, plan.to_pitch);
     let total = plan.width.checked_mul(plan.height).ok_or(Error::InvalidValue)? as u64;
@@ -332,8 +353,9 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void) -> Result<Moment,
         return Ok(Moment::Known(0));
     }
     let (source, target) = (place(&core, from), place(&core, to));
-    check(&core, from, plan.width as u64, source)?;
-    check(&core, to, plan.width as u64, target)?;
+    check(&core, from, extent(plan.width, plan.from_pitch, plan.height)?, source)?;
+    check(&core, to, extent(plan.width, plan.to_pitch, plan.height)?, target)?;
+    let ends = Ends { source, target };
     let device = core.stream(handle)?.device;
     let mut priced = driver.price(&mut core, device, &operation(source, target, total), total);
     let captured = core.stream(handle)?.capture.is_some();
@@ -343,7 +365,7 @@ fn rows_of(driver: &Driver, plan: Plan2d, stream: *mut c_void) -> Result<Moment,
     let run = move |core: &mut Core| {
         for row in 0..plan.height {
             let (from, to) = (from + (row * plan.from_pitch) as u64, to + (row * plan.to_pitch) as u64);
-            effect(core, from, to, plan.width as u64);
+            effect(core, ends, from, to, plan.width as u64);
         }
     };
     if captured {
@@ -377,15 +399,12 @@ impl Fill {
         graph::Params::Fill(graph::Fill { to, pitch, value, element, width, height })
     }
 
-    fn apply(self, core: &mut Core) {
+    fn apply(self, core: &mut Core, target: Place) {
         for row in 0..self.rows {
             let to = self.to + (row * self.pitch) as u64;
-            match core.ranges.find(to).map(|r| r.memory) {
-                Some(Memory::Device | Memory::Reserved) => {
-                    core.store.fill(to, self.width, self.value, self.count as u64);
-                }
-                Some(_) => fill_host(to, self.width, self.value, self.count),
-                None => {}
+            match target {
+                Place::Device(_) => core.store.fill(to, self.width, self.value, self.count as u64),
+                _ => fill_host(to, self.width, self.value, self.count),
             }
         }
     }
@@ -405,7 +424,8 @@ fn fill(stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
     driver.faults()?;
     let mut core = driver.core();
     let handle = stream::resolve(&mut core, stream)?;
-    let row = fill.count as u64 * u64::from(fill.width);
+    let row_bytes = fill.count.checked_mul(fill.width as usize).ok_or(Error::InvalidValue)?;
+    let row = row_bytes as u64;
     if row == 0 || fill.rows == 0 {
         return Ok(Moment::Known(0));
     }
@@ -413,7 +433,7 @@ fn fill(stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
     if target == Place::Pageable || !fill.to.is_multiple_of(u64::from(fill.width)) {
         return Err(Error::InvalidValue);
     }
-    check(&core, fill.to, row, target)?;
+    check(&core, fill.to, extent(row_bytes, fill.pitch, fill.rows)?, target)?;
     let device = core.stream(handle)?.device;
     let operation = Operation::Memset(cost::Memset { bytes: row * fill.rows as u64 });
     let mut priced = driver.price(&mut core, device, &operation, row);
@@ -422,13 +442,13 @@ fn fill(stream: *mut c_void, fill: Fill) -> Result<Moment, Error> {
         priced.label = label::fill(target.traced(), fill.value, row * fill.rows as u64);
     }
     if captured {
-        let run = std::sync::Arc::new(move |core: &mut Core| fill.apply(core));
+        let run = std::sync::Arc::new(move |core: &mut Core| fill.apply(core, target));
         graph::capture_with(&mut core, handle, graph::NodeKind::Memset, priced, run, fill.params())?;
         return Ok(Moment::Known(0));
     }
     graph::forbid_legacy(&mut core, handle)?;
     drop(core);
-    driver.submit(handle, priced, move |core| fill.apply(core))
+    driver.submit(handle, priced, move |core| fill.apply(core, target))
 }
 
 fn fill_and_wait(of: Fill) -> Result<(), Error> {

@@ -40,6 +40,8 @@ pub fn take(driver: &Driver, core: &mut Core, device: usize, bytes: usize) -> Re
         space.release(placed.address, placed.bytes);
         return Err(error);
     }
+    // Work queued on memory that was freed since may have written here.
+    core.store.forget(placed.address, placed.bytes);
     core.ranges.insert(placed.address, placed.bytes, device, Memory::Device, 0);
     Ok(placed.address)
 }

@@ -107,6 +107,7 @@ fn allocate(driver: &Driver, core: &mut Core, pool: Handle, bytes: usize) -> Res
     let wanted = crate::ranges::rounded(bytes as u64).ok_or(Error::OutOfMemory)?;
     if let Some((address, size)) = state.reuse(wanted) {
         state.used(size);
+        core.store.forget(address, size);
         core.ranges.insert(address, size, device, Memory::Device, 0);
         return Ok(address);
     }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::failure::usage;
+
 /// Overrides where the libraries are looked for.
 pub const LIB_DIR_VAR: &str = "GHOSTRACK_LIB_DIR";
 /// The library that redirects the others; a directory with it is the libraries' directory.
@@ -60,7 +62,8 @@ impl Parts {
             None => vec![self.beside.join("lib"), self.packaged()],
         };
         if let Some(dir) = places.iter().find(|dir| dir.join(REDIRECT).is_file()) {
-            return std::fs::canonicalize(dir).with_context(|| format!("{}: cannot be entered", dir.display()));
+            let dir = std::fs::canonicalize(dir).with_context(|| format!("{}: cannot be entered", dir.display()))?;
+            return can_be_listed(&dir).map(|()| dir);
         }
         let tried: Vec<_> = places.iter().map(|dir| dir.display().to_string()).collect();
         let why = if self.lib_override.is_some() { format!("{LIB_DIR_VAR}: ") } else { String::new() };
@@ -71,6 +74,17 @@ impl Parts {
     fn packaged(&self) -> PathBuf {
         self.beside.parent().unwrap_or(Path::new("/")).join("lib/ghostrack")
     }
+}
+
+/// The loader would take a path with a colon for two, find neither, and go on without us.
+fn can_be_listed(libraries: &Path) -> anyhow::Result<()> {
+    if libraries.as_os_str().as_encoded_bytes().contains(&b':') {
+        return Err(usage(format!(
+            "libraries' directory {libraries:?}: found a colon, which LD_AUDIT cannot carry; install to another path, \
+             or name another with {LIB_DIR_VAR}"
+        )));
+    }
+    Ok(())
 }
 
 /// The real thing, which a package of ours never replaces.
@@ -101,5 +115,19 @@ mod tests {
         let parts = Parts::at("/nowhere/bin/ghostrack".into(), Some("/nowhere/else".into())).unwrap();
         let error = parts.libraries().unwrap_err().to_string();
         assert!(error.contains("/nowhere/else") && error.contains("cargo xtask stubs"), "{error}");
+    }
+
+    #[test]
+    fn libraries_in_a_path_with_a_colon_are_refused_and_with_a_space_are_not() {
+        let root = tempfile::tempdir().unwrap();
+        let libraries = |name: &str| {
+            let dir = root.path().join(name);
+            fs::create_dir(&dir).unwrap();
+            fs::write(dir.join(REDIRECT), "").unwrap();
+            Parts::at("/nowhere/bin/ghostrack".into(), Some(dir)).unwrap().libraries()
+        };
+        let error = libraries("a:b").unwrap_err().to_string();
+        assert!(error.contains("/a:b\"") && error.contains("colon"), "{error}");
+        assert!(libraries("a b").is_ok());
     }
 }

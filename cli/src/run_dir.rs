@@ -9,7 +9,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use nix::unistd::geteuid;
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::{Pid, geteuid};
 
 use crate::failure::usage;
 
@@ -17,6 +19,9 @@ use crate::failure::usage;
 pub const RUN_DIR_VAR: &str = "GHOSTRACK_RUN_DIR";
 /// Where root's rack lives, which other users may use.
 pub const SYSTEM: &str = "/run/ghostrack";
+
+/// How the scratch directories of commands begin.
+const SCRATCH: &str = "ghostrack-run-";
 
 /// A run directory, there or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +75,11 @@ impl RunDir {
     /// The text of the rack file in force.
     pub fn rack_file(&self) -> PathBuf {
         self.path.join("rack.toml")
+    }
+
+    /// Locked by the supervisor.
+    pub fn lock_file(&self) -> PathBuf {
+        self.path.join(".lock")
     }
 
     pub fn log_dir(&self) -> PathBuf {
@@ -166,18 +176,40 @@ impl RunDir {
             let _ = fs::remove_dir_all(dir);
         }
         self.remove_trays();
+        remove_dirs(&self.path, |name| name.starts_with(SCRATCH));
+        // Last: without it the directory is anybody's who starts a rack here.
+        let _ = fs::remove_file(self.lock_file());
         let _ = fs::remove_dir(&self.path);
     }
 
     /// Removes the trays' directories with what they remember.
     pub fn remove_trays(&self) {
-        let Ok(entries) = fs::read_dir(&self.path) else {
-            return;
-        };
-        let is_tray = |name: &str| name.strip_prefix("tray-").is_some_and(|rest| rest.parse::<u16>().is_ok());
-        for entry in entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_tray)) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+        remove_dirs(&self.path, |name| name.strip_prefix("tray-").is_some_and(|rest| rest.parse::<u16>().is_ok()));
+    }
+
+    /// How the scratch directory of a command begins that runs as `pid` in the namespace of ours.
+    pub fn scratch_prefix(pid: u32) -> String {
+        // Two containers may share a run directory, where the same number means two processes.
+        let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |facts| facts.ino());
+        format!("{SCRATCH}{namespace}-{pid}-")
+    }
+
+    /// Removes the scratch directories of commands that were killed.
+    pub fn remove_stale_scratch(&self) {
+        let namespace = RunDir::scratch_prefix(0);
+        let namespace = namespace.trim_end_matches("0-");
+        remove_dirs(&self.path, |name| {
+            let pid = name.strip_prefix(namespace).and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
+            pid.is_some_and(|pid| pid > 0 && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH))
+        });
+    }
+}
+
+/// Removes the directories directly in `within` whose names are `ours`.
+fn remove_dirs(within: &Path, ours: impl Fn(&str) -> bool) {
+    let entries = fs::read_dir(within).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(&ours)) {
+        let _ = fs::remove_dir_all(entry.path());
     }
 }
 
@@ -243,5 +275,21 @@ mod tests {
         run_dir.remove();
         let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["tray"]);
+    }
+
+    #[test]
+    fn scratch_of_commands_that_are_gone_goes_and_that_of_others_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let run_dir = RunDir::at(dir.path().to_owned());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let gone = dir.path().join(RunDir::scratch_prefix(child.id()) + "x");
+        let live = dir.path().join(RunDir::scratch_prefix(std::process::id()) + "x");
+        let foreign = dir.path().join(format!("{SCRATCH}1-{}-x", child.id()));
+        [&gone, &live, &foreign].into_iter().for_each(|dir| fs::create_dir(dir).unwrap());
+        run_dir.remove_stale_scratch();
+        assert!(!gone.exists() && live.exists() && foreign.exists());
+        run_dir.remove();
+        assert!(!dir.path().exists());
     }
 }

@@ -1,7 +1,8 @@
 //! The rack under one command: the one that is up, or one started for the command and taken down after it.
 //! It knows nothing of the command itself.
 
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use ghost_model::{PowerState, Rack};
@@ -46,13 +47,15 @@ impl Session {
     fn attach(found: Found, wanted: &OnTray) -> anyhow::Result<Session> {
         let tray = found.tray(&wanted.tray)?;
         wait_for(&found, tray)?;
-        Ok(Session { run_dir: found.run_dir, rack: found.rack, tray, own: None, scratch: scratch_dir()? })
+        found.run_dir.remove_stale_scratch();
+        let scratch = scratch_dir(Some(found.run_dir.path()))?;
+        Ok(Session { run_dir: found.run_dir, rack: found.rack, tray, own: None, scratch })
     }
 
     fn start(parts: &Parts, wanted: &OnTray) -> anyhow::Result<Session> {
         let source = Source::read(wanted.rack.as_deref().unwrap_or(rack_source::DEFAULT.as_ref()))?;
         let tray = tray_of(&source.rack, &wanted.tray)?;
-        let scratch = scratch_dir()?;
+        let scratch = scratch_dir(None)?;
         let run_dir = RunDir::at(scratch.path().to_owned());
         // The rack ends with us, even if we are killed: its supervisor sees the lifeline close.
         let own = control::start(parts, &run_dir, &source.argument, true)?.context("a private directory was taken")?;
@@ -150,11 +153,16 @@ fn wait_for(found: &Found, tray: usize) -> anyhow::Result<()> {
     Control::needed(&found.run_dir)?.follow(|rack| rack.trays[tray].settled()).map(drop)
 }
 
-/// A directory for one command, its owner's alone. It is removed when the command is done.
-fn scratch_dir() -> anyhow::Result<TempDir> {
+/// A directory for one command, its owner's alone whatever the umask. It is removed when the command is done; in the
+/// directory of a rack that is up, the next command removes it if this one is killed.
+fn scratch_dir(rack: Option<&Path>) -> anyhow::Result<TempDir> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let places = runtime.into_iter().chain([std::env::temp_dir(), "/tmp".into()]);
-    let make = |place: PathBuf| tempfile::Builder::new().prefix("ghostrack-run-").tempdir_in(place);
+    let rack = rack.map(Path::to_owned);
+    let places = rack.into_iter().chain(runtime).chain([std::env::temp_dir(), "/tmp".into()]);
+    let prefix = RunDir::scratch_prefix(std::process::id());
+    let owner_alone = std::fs::Permissions::from_mode(0o700);
+    let make =
+        |place: PathBuf| tempfile::Builder::new().prefix(&prefix).permissions(owner_alone.clone()).tempdir_in(place);
     let mut made = places.map(make);
     let first = made.next().context("no place for temporary files")?;
     let found = match first {
@@ -162,4 +170,20 @@ fn scratch_dir() -> anyhow::Result<TempDir> {
         Err(error) => made.find_map(Result::ok).ok_or(error),
     };
     found.context("no place for temporary files: neither XDG_RUNTIME_DIR, TMPDIR nor /tmp can be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_of_a_command_can_be_a_run_directory() {
+        let rack = tempfile::tempdir().unwrap();
+        for place in [None, Some(rack.path())] {
+            let scratch = scratch_dir(place).unwrap();
+            assert_eq!(scratch.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+            assert_eq!(scratch.path().starts_with(rack.path()), place.is_some());
+            RunDir::at(scratch.path().to_owned()).must_be_trusted().unwrap();
+        }
+    }
 }

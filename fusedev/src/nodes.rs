@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -12,17 +12,58 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::procfs::ProcFile;
 
-/// The tray's directory, locked: one ghostd at a time. The lock goes with its holder, however that ends.
-pub fn lock(root: &Path) -> anyhow::Result<Flock<fs::File>> {
-    let dir = fs::File::open(root).with_context(|| format!("{}: cannot open the tray's directory", root.display()))?;
-    match Flock::lock(dir, FlockArg::LockExclusiveNonblock) {
-        Ok(lock) => Ok(lock),
-        Err((_, Errno::EWOULDBLOCK)) => anyhow::bail!(
-            "{}: another ghostd serves this tray; stop it first, or choose another --run-dir",
-            root.display()
-        ),
-        Err((_, error)) => Err(error).with_context(|| format!("{}: cannot lock the tray's directory", root.display())),
+/// The tray's directory, taken: one ghostd at a time. The lock goes with its holder, however that ends; its file goes
+/// when this is dropped.
+#[derive(Debug)]
+pub struct TrayLock {
+    file: Flock<fs::File>,
+    path: PathBuf,
+}
+
+impl Drop for TrayLock {
+    fn drop(&mut self) {
+        // Still locked: whoever waits for the name sees that its file is gone.
+        if is_same(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+/// Takes the tray's directory, or says that it is taken.
+///
+/// What is locked is a file that only its owner can open: a directory can be locked by everybody who may read it.
+pub fn lock(root: &Path) -> anyhow::Result<TrayLock> {
+    let path = root.join(".lock");
+    loop {
+        let file = open_lock(&path).with_context(|| format!("{}: cannot be opened", path.display()))?;
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            // A ghostd that ended meanwhile has removed the file that was locked here.
+            Ok(file) if is_same(&file, &path) => return Ok(TrayLock { file, path }),
+            Ok(_) => {}
+            Err((_, Errno::EWOULDBLOCK)) => anyhow::bail!(
+                "{}: another ghostd serves this tray; stop it first, or choose another --run-dir",
+                root.display()
+            ),
+            Err((_, error)) => return Err(error).with_context(|| format!("{}: cannot be locked", path.display())),
+        }
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+    let file = options.open(path)?;
+    let facts = file.metadata()?;
+    if !facts.is_file() || facts.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(io::Error::other("exists and is no plain file of this user"));
+    }
+    file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+fn is_same(open: &fs::File, path: &Path) -> bool {
+    let id = |facts: &fs::Metadata| (facts.dev(), facts.ino());
+    matches!((&open.metadata(), &fs::symlink_metadata(path)), (Ok(a), Ok(b)) if id(a) == id(b))
 }
 
 /// Where everything of one tray lies.
@@ -136,5 +177,31 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", dir.path().join("dev/nvidia0")).unwrap();
         let refused = Tree::make(dir.path(), &[0], &[]).unwrap_err();
         assert!(refused.to_string().contains("no plain file"), "{refused}");
+    }
+
+    #[test]
+    fn the_lock_is_a_file_of_its_owner_alone_and_goes_with_its_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".lock");
+        let held = lock(dir.path()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert!(lock(dir.path()).unwrap_err().to_string().contains("another ghostd"));
+        drop(held);
+        assert!(!path.exists());
+        drop(lock(dir.path()).unwrap());
+    }
+
+    #[test]
+    fn a_lock_on_the_directory_itself_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let _other = Flock::lock(fs::File::open(dir.path()).unwrap(), FlockArg::LockExclusiveNonblock).unwrap();
+        lock(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), dir.path().join(".lock")).unwrap();
+        assert!(lock(dir.path()).is_err() && !dir.path().join("elsewhere").exists());
     }
 }

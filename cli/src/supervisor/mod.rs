@@ -2,17 +2,16 @@
 //! state and serves `rack.sock`. It knows nothing of GPUs, and it never waits for anybody.
 
 mod clients;
+mod lock;
 mod log;
 mod tray;
 
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use nix::fcntl::{Flock, FlockArg};
+use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -23,6 +22,7 @@ use crate::rack_source::Source;
 use crate::run_dir::{RunDir, with_short_path};
 use crate::spawn::Ghostd;
 use clients::{Client, Wait};
+pub use lock::{Occupied, RackLock, occupy};
 use log::Log;
 use tray::Tray;
 
@@ -44,7 +44,7 @@ pub struct Supervisor {
     log: Log,
     stopping: bool,
     /// Held while the rack is up: nobody else starts one here.
-    _lock: Flock<File>,
+    _lock: RackLock,
 }
 
 /// How to run.
@@ -55,11 +55,6 @@ pub struct Manner {
     /// Log lines go to standard error too.
     pub aloud: bool,
 }
-
-/// The run directory is somebody's rack already.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}: a rack is up here already")]
-pub struct Occupied(String);
 
 impl Supervisor {
     /// Takes the run directory and listens; trays start with `run`.
@@ -203,31 +198,6 @@ impl Supervisor {
         let now = Instant::now();
         self.trays.iter_mut().for_each(|tray| tray.power(ghost_model::PowerAction::Off, false, now));
     }
-}
-
-/// Takes the run directory for this process, or says that it is taken.
-pub fn occupy(run_dir: &RunDir) -> anyhow::Result<Flock<File>> {
-    loop {
-        run_dir.prepare()?;
-        let dir = File::open(run_dir.path()).with_context(|| format!("{}", run_dir.path().display()))?;
-        let lock = match Flock::lock(dir, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => lock,
-            Err((_, nix::errno::Errno::EWOULDBLOCK)) => {
-                return Err(Occupied(run_dir.path().display().to_string()).into());
-            }
-            Err((_, error)) => bail!("{}: cannot be locked: {error}", run_dir.path().display()),
-        };
-        // A rack that ended meanwhile has removed the directory that was locked here.
-        if is_same(&lock, run_dir.path()) {
-            return Ok(lock);
-        }
-    }
-}
-
-fn is_same(open: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |facts: &std::fs::Metadata| (facts.dev(), facts.ino());
-    matches!((&open.metadata(), &std::fs::symlink_metadata(path)), (Ok(a), Ok(b)) if id(a) == id(b))
 }
 
 /// Clears what a dead supervisor left; trays remember only what the same rack file said.

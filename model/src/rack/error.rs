@@ -37,8 +37,7 @@ impl RackError {
     pub(super) fn from_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let start = error.span().map(|span| span.start);
         let message = error.message().replace('\n', "; ");
-        let (found, expected) =
-            message.split_once(", expected ").unwrap_or((&message, "TOML that the manual describes"));
+        let (found, expected) = message.split_once(", expected ").unwrap_or((&message, "a rack file in valid TOML"));
         let key = match found.split_once('`') {
             Some((what, rest)) if what.ends_with("field ") => rest.split('`').next().unwrap_or_default(),
             _ => start.map_or("", |start| key_at(text, start)),

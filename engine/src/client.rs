@@ -3,7 +3,8 @@
 //! and checked before use: a program may have closed or reused the number.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -45,7 +46,7 @@ pub struct Client {
 
 #[derive(Debug)]
 struct Socket {
-    fd: OwnedFd,
+    fd: ManuallyDrop<OwnedFd>,
     inode: u64,
 }
 
@@ -187,7 +188,7 @@ impl Socket {
             fd
         };
         let inode = inode(fd.as_raw_fd());
-        Socket { fd, inode }
+        Socket { fd: ManuallyDrop::new(fd), inode }
     }
 
     /// The number still names our socket: a program's closefrom() may have closed it.
@@ -197,17 +198,13 @@ impl Socket {
 }
 
 impl Drop for Socket {
+    /// A number that names something else by now is the program's to close.
     fn drop(&mut self) {
-        if !self.intact() {
-            let stolen = std::mem::replace(&mut self.fd, devnull());
-            let _ = stolen.into_raw_fd();
+        if self.intact() {
+            // SAFETY: dropped here only, and used no more.
+            unsafe { ManuallyDrop::drop(&mut self.fd) };
         }
     }
-}
-
-fn devnull() -> OwnedFd {
-    // SAFETY: -1 would be invalid for OwnedFd, so a real descriptor is opened; eventfd cannot be confused with a user's file.
-    unsafe { OwnedFd::from_raw_fd(libc::eventfd(0, libc::EFD_CLOEXEC).max(0)) }
 }
 
 fn inode(fd: RawFd) -> u64 {
@@ -282,4 +279,26 @@ pub fn with_short_path<T>(
     let out = then(&address, len as libc::socklen_t);
     drop(keep);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn a_number_that_the_program_has_reused_stays_open() {
+        let socket = Socket::new(File::open("/dev/null").unwrap().into());
+        let number = socket.fd.as_raw_fd();
+        let other = File::open("/proc/self/status").unwrap();
+        // SAFETY: puts another file where the socket's descriptor was, as a program may after closefrom().
+        assert_eq!(unsafe { libc::dup3(other.as_raw_fd(), number, libc::O_CLOEXEC) }, number);
+        assert!(!socket.intact());
+        drop(socket);
+        // SAFETY: the number is open still and nobody else's.
+        let kept = unsafe { OwnedFd::from_raw_fd(number) };
+        assert_eq!(inode(number), inode(other.as_raw_fd()));
+        drop(kept);
+    }
 }

@@ -26,6 +26,8 @@ const NODES_OF_A_GPU: u32 = 8;
 /// Peer access: possible, and not.
 const P2P_OK: u32 = 0;
 const P2P_NOT_SUPPORTED: u32 = 5;
+/// Words of the largest set that is filled: 65,536 CPUs or nodes, far more than a tray has.
+const MOST_WORDS: u32 = 1024;
 /// The capability that asks for NVLink rather than PCIe.
 const P2P_NVLINK: u32 = 2;
 
@@ -83,9 +85,9 @@ fn cpus(device: Device) -> std::ops::Range<u32> {
     first..first + each
 }
 
-/// A bit set of as many words as the caller has.
+/// A bit set of as many words as the caller has, up to a size that only a mistake exceeds.
 fn put_set(words: u32, set: &OutList<u64>, members: impl Iterator<Item = u32>) -> Answer {
-    if words == 0 {
+    if !(1..=MOST_WORDS).contains(&words) {
         return Err(Error::InvalidArgument);
     }
     set.check()?;
@@ -157,6 +159,21 @@ mod tests {
         assert_eq!(nodes, [0].into_iter().chain(3..=9).chain(11..=17).collect::<Vec<_>>());
         let nodes = bits(|words, set| memory_affinity(Gpu::of(2), words, set, 0));
         assert_eq!(nodes, [1].into_iter().chain(19..=25).chain(27..=33).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_set_of_absurd_size_is_refused_before_anything_is_written() {
+        testing::tray(|_| ());
+        let mut words = [7_u64; MOST_WORDS as usize];
+        let mut answer = |count| {
+            // SAFETY: borrows a live array; sizes beyond it are refused.
+            let set = unsafe { OutList::from_raw(words.as_mut_ptr()) };
+            (cpu_affinity(Gpu::of(0), count, set), words[MOST_WORDS as usize - 1])
+        };
+        for count in [0, MOST_WORDS + 1, u32::MAX] {
+            assert_eq!(answer(count), (Err(Error::InvalidArgument), 7));
+        }
+        assert_eq!(answer(MOST_WORDS), (Ok(()), 0));
     }
 
     #[test]

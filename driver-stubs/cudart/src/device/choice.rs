@@ -47,10 +47,10 @@ fn set(device: i32) -> Result<(), Error> {
 
 /// The list only orders the search of a thread that never chooses; the first device decides.
 fn set_valid(devices: InList<i32>, count: i32) -> Result<(), Error> {
-    let count = usize::try_from(count).map_err(|_| Error::InvalidValue)?;
-    match devices.get(count)?.first() {
-        Some(&first) => context::choose(first),
-        None => Ok(()),
+    match count {
+        0 => Ok(()),
+        1.. if count <= self::devices()? => context::choose(devices.at(0)?),
+        _ => Err(Error::InvalidValue),
     }
 }
 
@@ -87,4 +87,21 @@ fn choose(device: Out<i32>, wish: Ptr) -> Result<(), Error> {
     }
     devices()?;
     Ok(device.set(0)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none() -> InList<i32> {
+        // SAFETY: null lends nothing.
+        unsafe { InList::from_raw(std::ptr::null()) }
+    }
+
+    #[test]
+    fn a_count_of_valid_devices_is_bounded_before_the_list_is_read() {
+        assert_eq!(set_valid(none(), -1), Err(Error::InvalidValue));
+        assert_eq!(set_valid(none(), 0), Ok(()));
+        assert!(set_valid(none(), i32::MAX).is_err());
+    }
 }

@@ -30,9 +30,28 @@ fn get_kernel(kernel: Out<Kernel>, library: Module, name: *mut c_char) -> Result
     Ok(kernel.set(found)?)
 }
 
+/// Places beyond the library's kernels stay as they are; the caller's count may be any number.
 fn enumerate(kernels: OutList<Kernel>, count: u32, library: Module) -> Result<(), Error> {
+    let mut present = 0;
+    cuLibraryGetKernelCount(&raw mut present, library)?;
+    let count = count.min(present);
+    if count > 0 {
+        kernels.check()?;
+    }
     let mut found = vec![null(); count as usize];
     cuLibraryEnumerateKernels(found.as_mut_ptr(), count, library)?;
     found.iter().filter(|kernel| !kernel.is_null()).for_each(|&kernel| REGISTRY.hand_out(kernel));
-    Ok(kernels.set(count as usize, found.into_iter())?)
+    Ok(kernels.set(found.len(), found.into_iter())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_none_is_refused_whatever_the_count() {
+        // SAFETY: null lends nothing.
+        let nowhere = unsafe { OutList::from_raw(null::<Kernel>().cast()) };
+        assert!(enumerate(nowhere, u32::MAX, null()).is_err());
+    }
 }

@@ -4,5 +4,5 @@ import pytest
 
 
 @pytest.fixture
-def open_rack(new_rack, open_folder):
+def open_rack(open_folder, new_rack):
     return new_rack(run_dir=open_folder / "rack").up()

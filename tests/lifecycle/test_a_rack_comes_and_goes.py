@@ -111,7 +111,7 @@ def world_readable(open_folder):
 
 
 @pytest.fixture
-def of_nobody(new_rack, world_readable):
+def of_nobody(world_readable, new_rack):
     """A rack to be started by a user without rights, home or environment but PATH and HOME."""
     home = world_readable / "home"
     home.mkdir()
